@@ -1,4 +1,7 @@
-"""Descendants, each named by its habit and by the role under which it connects to the exit watcher."""
+"""Descendants, each named by its habit and by the role under which it connects to the exit watcher.
+
+As a program, it leaves those whose roles it is given, and ends.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from exit_watcher import held, hold
 
@@ -99,3 +102,22 @@ def close_everything() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in range(3):
         os.dup2(null, descriptor)
+
+
+HABITS: dict[str, Callable[[], object]] = {
+    "child": child,
+    "ignores-sigterm": child_that_ignores_sigterm,
+    "daemon": daemon_with_its_environment,
+    "forgotten": daemon_without_anything,
+    "fork-loop": lambda: fork_loop("fork-loop", lambda: None),
+    "session-fork-loop": lambda: fork_loop("session-fork-loop", os.setsid),
+}
+
+
+def leave(roles: Iterable[str]) -> None:
+    for role in roles:
+        HABITS[role]()
+
+
+if __name__ == "__main__":
+    leave(sys.argv[1:])

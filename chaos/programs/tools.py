@@ -64,29 +64,8 @@ def stop_itself() -> None:
 
 
 @tool
-def with_children() -> None:
-    descendants.child()
-    descendants.child_that_ignores_sigterm()
-
-
-@tool
-def with_a_daemon() -> None:
-    descendants.daemon_with_its_environment()
-
-
-@tool
-def with_a_forgotten_daemon() -> None:
-    descendants.daemon_without_anything()
-
-
-@tool
-def with_a_fork_loop() -> None:
-    descendants.fork_loop("fork-loop", lambda: None)
-
-
-@tool
-def with_a_fork_loop_in_sessions() -> None:
-    descendants.fork_loop("session-fork-loop", os.setsid)
+def leave(roles: list[str]) -> None:
+    descendants.leave(roles)
 
 
 @tool

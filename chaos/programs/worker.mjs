@@ -6,12 +6,15 @@ import { createInterface } from "node:readline";
 
 process.on("SIGTERM", () => {});
 setInterval(() => {}, 60_000);
-const tree = new URL("./grows_a_tree.py", import.meta.url).pathname;
+const tree = [
+	new URL("./descendants.py", import.meta.url).pathname,
+	...["child", "ignores-sigterm", "daemon", "forgotten"],
+];
 const exits = connect(process.env.CHAOS_EXIT_WATCHER, () => {
 	exits.write(`worker ${process.pid}\n`, () => process.stdout.write("> "));
 });
 createInterface({ input: process.stdin }).on("line", (word) => {
-	if (word === "with_children")
-		execFileSync(process.env.CHAOS_PYTHON, [tree], { stdio: "ignore" });
+	if (word === "leave")
+		execFileSync(process.env.CHAOS_PYTHON, tree, { stdio: "ignore" });
 	process.stdout.write(`${word}\n> `);
 });

@@ -7,7 +7,7 @@ here=$(dirname "$0")
 printf "> "
 while read -r word; do
 	case $word in
-	with_children) "$CHAOS_PYTHON" "$here/grows_a_tree.py" ;;
+	leave) "$CHAOS_PYTHON" "$here/descendants.py" child ignores-sigterm daemon forgotten ;;
 	esac
 	printf "%s\n> " "$word"
 done

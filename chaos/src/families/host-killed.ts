@@ -23,7 +23,7 @@ const ENDED_MS = 5_000;
 const program = (name: string): string =>
 	fileURLToPath(new URL(`../../programs/${name}`, import.meta.url));
 
-/** What `grows_a_tree.py` leaves in the programs that are not Python. */
+/** What the programs leave that are not Python. */
 const TREE = ["child", "ignores-sigterm", "daemon", "forgotten"];
 
 export const hostKilled: readonly ChaosCase[] = [
@@ -43,7 +43,7 @@ export const hostKilled: readonly ChaosCase[] = [
 		].map(({ tool, ballastMb = 0, ...entry }) => ({
 			...entry,
 			timed: true,
-			round: killHost({ ballastMb }, tool),
+			round: killHost({ ballastMb }, { tool }),
 		})),
 	),
 	...family("SIGKILL of the host at a random moment of start-up", LAYERS, [
@@ -60,25 +60,22 @@ export const hostKilled: readonly ChaosCase[] = [
 		[
 			{
 				name: "children and a loop that forks, all in the group",
-				tools: ["with_children", "with_a_fork_loop"],
 				roles: ["child", "ignores-sigterm", "fork-loop"],
 			},
 			{
 				name: "a daemon and a loop that forks, each in a session of its own",
-				tools: ["with_a_daemon", "with_a_fork_loop_in_sessions"],
 				roles: ["daemon", "session-fork-loop"],
 				keptWith: [GUARD, WATCHDOG],
 			},
 			{
 				name: "a daemon, forked twice, with an empty environment",
-				tools: ["with_a_forgotten_daemon"],
 				roles: ["forgotten"],
 				keptWith: [GUARD],
 				selected: GUARD,
 			},
-		].map(({ tools, roles, ...entry }) => ({
+		].map(({ roles, ...entry }) => ({
 			...entry,
-			round: killHost({ size: 2 }, tools, roles),
+			round: killHost({ size: 2 }, { roles }),
 		})),
 	),
 	...family(
@@ -94,7 +91,7 @@ export const hostKilled: readonly ChaosCase[] = [
 			{
 				name: `4 ${worker} workers, each with every kind of descendant`,
 				with: [GUARD],
-				round: killHost({ worker }, ["with_children"], TREE),
+				round: killHost({ worker }, { roles: TREE }),
 			},
 		]),
 	),
@@ -128,25 +125,21 @@ export const hostKilled: readonly ChaosCase[] = [
 	),
 ];
 
-/**
- * Kills the host while each worker runs a tool that does not return, or when tools have left descendants of these
- * roles.
- */
+/** Kills the host while each worker runs a tool that does not return, or when it has left descendants of these roles. */
 function killHost(
 	options: Partial<HostOptions>,
-	tools: string | readonly string[] = [],
-	roles?: readonly string[],
+	{ tool, roles = [] }: { tool?: string | undefined; roles?: readonly string[] } = {},
 ): (stage: Stage) => Promise<RoundOutcome> {
 	return async (stage) => {
 		const host = await stage.ready(options);
 		const { size = 4 } = options;
 		await stage.sees("worker", size);
-		for (const tool of [tools].flat()) {
-			const called = host.call(tool);
-			if (roles === undefined) await stage.sees("begun", size);
-			else await called;
+		if (tool !== undefined) {
+			host.call(tool);
+			await stage.sees("begun", size);
 		}
-		for (const role of roles ?? []) await stage.sees(role, size);
+		if (roles.length > 0) await host.call("leave", { roles });
+		for (const role of roles) await stage.sees(role, size);
 		return await stage.untilGone(host.kill());
 	};
 }

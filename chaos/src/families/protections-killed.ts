@@ -116,12 +116,14 @@ async function growTree(
 ): Promise<string> {
 	const killed = (...all: readonly Party[]): boolean =>
 		all.every((party) => chosen.includes(party) || !parties.includes(party));
-	const [tool, role] = !killed(...GUARDS)
-		? (["with_a_forgotten_daemon", "forgotten"] as const)
-		: !parties.includes("watchdog") || killed("host", "watchdog")
-			? (["with_children", "child"] as const)
-			: (["with_a_daemon", "daemon"] as const);
-	await host.call(tool);
+	const isInGroup =
+		!parties.includes("watchdog") || killed("host", "watchdog");
+	const [role, ...others] = !killed(...GUARDS)
+		? (["forgotten"] as const)
+		: isInGroup
+			? (["child", "ignores-sigterm"] as const)
+			: (["daemon"] as const);
+	await host.call("leave", { roles: [role, ...others] });
 	await stage.sees(role, SIZE);
 	return role;
 }

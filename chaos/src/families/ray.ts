@@ -33,11 +33,7 @@ const KEEP_ALIVE_MS = 3_000;
 const ENDED_MS = 20_000;
 /** For this long, no process may end without a reason. */
 const QUIET_MS = 2_000;
-const DESCENDANTS = {
-	with_children: ["child", "ignores-sigterm"],
-	with_a_daemon: ["daemon"],
-	with_a_forgotten_daemon: ["forgotten"],
-};
+const DESCENDANTS = ["child", "ignores-sigterm", "daemon", "forgotten"];
 
 /** What is hit: on the machine of the host, and on another node. */
 type Party =
@@ -253,10 +249,8 @@ async function sceneOn(stage: Stage, cluster: Cluster): Promise<Scene> {
 	);
 	// Found before tools have forked.
 	const workers = everyProcess().filter(isBridge("worker"));
-	for (const [tool, roles] of Object.entries(DESCENDANTS)) {
-		await host.call(tool);
-		for (const role of roles) await stage.sees(role, SIZE);
-	}
+	await host.call("leave", { roles: DESCENDANTS });
+	for (const role of DESCENDANTS) await stage.sees(role, SIZE);
 	const chains = workers.map((worker) => chainOf(cluster, worker));
 	const [head] = cluster.nodes;
 	const chain = chains.find(({ node }) => node !== head);
