@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 import { join } from "node:path";
 import { developmentPython } from "./python-environment.ts";
-import { root, run, takeNoArguments } from "./run.ts";
+import { root, ruff, run, takeNoArguments } from "./run.ts";
 import { THOROUGH } from "./test-effort.ts";
 
 takeNoArguments(
@@ -20,8 +20,8 @@ const projects = [
 const bad: string[] = [];
 
 step("format and lint, TypeScript", () => run("biome", ["check", "."]) === 0);
-step("lint, Python", () => ruff("check"));
-step("format, Python", () => ruff("format", "--check"));
+step("lint, Python", () => ruff(python, "check"));
+step("format, Python", () => ruff(python, "format", "--check"));
 for (const project of projects)
 	step(`types, ${project}`, () => run("tsc", ["-p", project]) === 0);
 step(
@@ -57,16 +57,6 @@ process.exitCode = bad.length === 0 ? 0 : 1;
 function step(name: string, passes: () => boolean) {
 	console.log(`\n== ${name}`);
 	if (!passes()) bad.push(name);
-}
-
-function ruff(...args: string[]): boolean {
-	const words = ["-m", "ruff", ...args];
-	const elsewhere = ["apps", "bench", "chaos", "examples", "packages"];
-	const config = ["--config", "python/pyproject.toml"];
-	return (
-		run(python, [...words, "python", "scripts"]) === 0 &&
-		run(python, [...words, ...config, ...elsewhere]) === 0
-	);
 }
 
 function generatedIsFresh(): boolean {

@@ -14,12 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-MINIMUM = (3, 10)
-
 
 def main(directory: Path, stamp: str, requirements: list[str]) -> None:
-    if sys.version_info < MINIMUM:
-        sys.exit(f"Python {sys.version.split()[0]} is older than 3.10.")
     # Not an environment's own interpreter: it might be the one to be replaced.
     base = sys._base_executable
     stamp = f"{stamp} {sys.version} {os.path.realpath(base)}"
@@ -33,7 +29,6 @@ def main(directory: Path, stamp: str, requirements: list[str]) -> None:
             run([uv, "venv", "--clear", "--python", base, str(directory)])
             install = [uv, "pip", "install", "--python", str(python)]
         else:
-            require_venv()
             pip = shared_pip(base)
             run([base, "-m", "venv", "--clear", "--without-pip", str(directory)])
             install = [pip, "-m", "pip", "--python", str(python), "install"]
@@ -66,7 +61,7 @@ def unless_made(directory: Path, stamp: str) -> Iterator[bool]:
 def shared_pip(base: str) -> str:
     """An interpreter whose pip installs into every environment.
 
-    To make one takes as long as most installs. The pip that comes with Python 3.10 to
+    Where Python lacks what makes it, Python says so, and which package of the system has it. To make one takes as long as most installs. The pip that comes with Python 3.10 to
     3.13 knows no --group.
     """
     directory = Path(__file__).resolve().parents[1] / "node_modules/.cache/python/pip"
@@ -77,18 +72,6 @@ def shared_pip(base: str) -> str:
             run([base, "-m", "venv", "--clear", str(directory)])
             run([python, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25.1"])
     return python
-
-
-def require_venv() -> None:
-    try:
-        import ensurepip  # noqa: F401
-        import venv  # noqa: F401
-    except ImportError as error:
-        version = f"{sys.version_info.major}.{sys.version_info.minor}"
-        sys.exit(
-            f"{sys.executable} cannot make virtual environments ({error}). "
-            f"On Debian and Ubuntu: apt install python{version}-venv"
-        )
 
 
 def run(command: list[str]) -> None:

@@ -1,26 +1,30 @@
 import { type SpawnSyncOptions, spawnSync } from "node:child_process";
 import { dirname } from "node:path";
 
+export const root: string = dirname(import.meta.dirname);
+
 /**
- * Ends a script that is given any argument, before it has done anything: it takes
- * none, and a request for help is not one for a whole run.
+ * Ends a script that is given any argument, before it has done anything: a request for help is not one for a whole run.
  *
  * @param name as `package.json` has it.
  * @param does what it does, and what does a part of it.
  */
 export function takeNoArguments(name: string, does: string): void {
-	const args = process.argv.slice(2).filter((each) => each !== "--");
-	if (args.length === 0) return;
-	const help = `npx pnpm@12 ${name} takes no arguments. It ${does}.`;
-	if (args.every((each) => each === "--help" || each === "-h")) {
-		console.log(help);
-		process.exit(0);
-	}
-	console.error(help);
+	if (process.argv.slice(2).every((each) => each === "--")) return;
+	console.error(`npx pnpm@12 ${name} takes no arguments. It ${does}.`);
 	process.exit(2);
 }
 
-export const root: string = dirname(import.meta.dirname);
+/** Runs ruff on all Python of this repository. @returns whether it was content. */
+export function ruff(python: string, ...args: readonly string[]): boolean {
+	const words = ["-m", "ruff", ...args];
+	const config = ["--config", "python/pyproject.toml"];
+	const elsewhere = ["apps", "bench", "chaos", "examples", "packages"];
+	return (
+		run(python, [...words, "python", "scripts"]) === 0 &&
+		run(python, [...words, ...config, ...elsewhere]) === 0
+	);
+}
 
 /** Runs a command, showing what it prints, and returns its exit code. */
 export function run(
