@@ -1,5 +1,5 @@
-// What telemetry costs for one call, without a pool around it: OpenTelemetry's own SDK for what has to be exported, and
-// telemetry, which tells it. Taken in turns in one program. From the root of the repository:
+// What telemetry costs for one call, without a pool around it. Taken in turns in one program. From the root of the
+// repository:
 //
 //   node_modules/.bin/node --conditions=snakepit-source packages/telemetry/bench/sdk-floor.ts
 import { setImmediate } from "node:timers/promises";
@@ -9,7 +9,6 @@ import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import type { PoolInstrument } from "@snakepit/core/instrument";
 import { type TelemetryOptions, telemetry } from "../src/index.ts";
 import { production, providers, withCallMetrics } from "./providers.ts";
-import { SdkAlone } from "./sdk-alone.ts";
 
 const CALLS = 5_000;
 const ROUNDS = 15;
@@ -53,7 +52,6 @@ const followers: Readonly<Record<string, PoolInstrument>> = {
 		pool,
 	),
 	"every call, measured by the SDK": telemetry(providers()).attach(pool),
-	"the SDK's own calls for the same": new SdkAlone(providers()).attach(),
 };
 const times = new Map<string, number[]>();
 
