@@ -4,8 +4,7 @@ import { parseArgs } from "node:util";
 import { commandToRepeat } from "../../scripts/command-to-repeat.ts";
 import { installEach } from "../../scripts/packages-on-demand.ts";
 import { developmentPython } from "../../scripts/python-environment.ts";
-import { namespaceUnavailable } from "../../scripts/ray/namespace.ts";
-import { clusterPython } from "../../scripts/ray/python.ts";
+import { clusterUnavailable } from "../../scripts/ray/python.ts";
 import type { Pace } from "./case.ts";
 import { cases } from "./cases.ts";
 import { formatResult, keepResults, machineLine, section } from "./report.ts";
@@ -111,7 +110,7 @@ async function measure(): Promise<void> {
 	const missing = {
 		peers: byName(({ problem }) => problem),
 		cluster: needs.some(({ clusterNodes }) => clusterNodes)
-			? whyNoCluster()
+			? clusterUnavailable()
 			: undefined,
 	};
 	const results: CaseResult[] = [];
@@ -135,12 +134,6 @@ async function measure(): Promise<void> {
 		if (flags.json !== undefined)
 			writeFileSync(flags.json, formatResult(result));
 	}
-}
-
-function whyNoCluster(): string | undefined {
-	return clusterPython() === undefined
-		? "Ray could not be installed"
-		: namespaceUnavailable();
 }
 
 /** One line that is written over, where somebody watches. */

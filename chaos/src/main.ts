@@ -1,12 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { developmentPython } from "../../scripts/python-environment.ts";
-import {
-	isInside,
-	namespaceUnavailable,
-	runInside,
-} from "../../scripts/ray/namespace.ts";
-import { clusterPython } from "../../scripts/ray/python.ts";
+import { isInside, runInside } from "../../scripts/ray/namespace.ts";
+import { clusterUnavailable } from "../../scripts/ray/python.ts";
 import { type ChaosCase, ROUNDS, runCase } from "./case.ts";
 import { CASES } from "./cases.ts";
 import { endCluster, rayCluster } from "./families/ray.ts";
@@ -124,9 +120,7 @@ async function main(): Promise<number> {
 
 /** The same command in a network that has only loopback. */
 function besideCluster(): number {
-	const problem =
-		namespaceUnavailable() ??
-		(clusterPython() === undefined ? "Ray could not be installed" : undefined);
+	const problem = clusterUnavailable();
 	if (problem !== undefined) {
 		console.error(problem);
 		return 2;

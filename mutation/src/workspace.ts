@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { unavailable } from "../../scripts/ray/namespace.ts";
 import { must, root } from "../../scripts/run.ts";
 
 /** Of nobody: a user who owns nothing here and may signal no process of anybody. */
@@ -42,7 +43,11 @@ export function makeWorkspace(): Workspace {
 				]
 			: []),
 	];
-	assertPermitted(enclosed);
+	const problem = unavailable("private pid namespace", enclosed);
+	if (problem !== undefined)
+		throw new Error(
+			`Mutants run in a private pid namespace only: ${problem}. On Linux allow unprivileged user namespaces, or run this as root.`,
+		);
 	const parent = mkdtempSync(join(tmpdir(), "sp-m-"));
 	chmodSync(parent, 0o755);
 	const directory = join(parent, "repo");
@@ -69,17 +74,6 @@ export function installStryker({ directory: cwd }: Workspace): void {
 	) as { dependencies: Record<string, string> };
 	const packages = Object.entries(dependencies).map(([n, v]) => `${n}@${v}`);
 	must("npx", ["--yes", "pnpm@12", "add", "-w", "-D", ...packages], { cwd });
-}
-
-function assertPermitted(enclosed: readonly string[]): void {
-	const [command = "", ...args] = [...enclosed, "true"];
-	const { status, stderr, error } = spawnSync(command, args, {
-		encoding: "utf8",
-	});
-	if (status !== 0)
-		throw new Error(
-			`Mutants run in a private pid namespace only, and there is none here: ${error?.message ?? stderr.trim()}. On Linux allow unprivileged user namespaces, or run this as root.`,
-		);
 }
 
 function trackedFiles(): readonly string[] {

@@ -4,17 +4,17 @@
 // SNAKEPIT_TEST_RAY_DISK, a directory that further nodes see as another one.
 import { spawnSync } from "node:child_process";
 import { Cluster } from "./cluster.ts";
-import { isInside, namespaceUnavailable, runInside } from "./namespace.ts";
-import { clusterPython } from "./python.ts";
+import { isInside, runInside } from "./namespace.ts";
+import { clusterPython, clusterUnavailable } from "./python.ts";
 
 const [nodes = "", program = "", ...args] = process.argv.slice(2);
-const python = clusterPython();
-const reason = namespaceUnavailable();
+const reason = clusterUnavailable();
+const python = clusterPython() ?? "";
 if (!/^[1-9]$/.test(nodes) || program === "") {
 	console.error("Usage: node scripts/ray/inside.ts NODES COMMAND...");
 	process.exitCode = 2;
-} else if (python === undefined || reason !== undefined) {
-	console.error(`Not run: ${reason ?? "Ray could not be installed"}.`);
+} else if (reason !== undefined) {
+	console.error(`Not run: ${reason}.`);
 	process.exitCode = 3;
 } else if (isInside()) {
 	await using cluster = await Cluster.start({ python, nodes: Number(nodes) });

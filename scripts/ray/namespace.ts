@@ -39,13 +39,19 @@ export function runInside(): number {
 /** Why there can be no such namespace here; `undefined` when there can, or this is one. */
 export function namespaceUnavailable(): string | undefined {
 	if (process.platform !== "linux") return "there are no namespaces here";
-	if (isInside()) return undefined;
-	const [command = "", ...args] = NAMESPACE;
+	return isInside() ? undefined : unavailable("network namespace", NAMESPACE);
+}
+
+/** Why nothing can be run behind these words here; `undefined` when it can. @param what they make. */
+export function unavailable(
+	what: string,
+	[command = "", ...args]: readonly string[],
+): string | undefined {
 	const { error, status, stderr } = spawnSync(command, [...args, "true"], {
 		encoding: "utf8",
 	});
 	if (status === 0) return undefined;
-	return `no network namespace here: ${error?.message ?? stderr.trim()}`;
+	return `no ${what} here: ${error?.message ?? stderr.trim()}`;
 }
 
 /** Whether this process is in a namespace of {@link NAMESPACE}. */

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type TestEnvironment, testPython } from "../python-environment.ts";
 import { root } from "../run.ts";
-import { isInside } from "./namespace.ts";
+import { isInside, namespaceUnavailable } from "./namespace.ts";
 
 /** Has Ray, and the bridge as nodes of a cluster need it. */
 export const CLUSTER: TestEnvironment = {
@@ -19,4 +19,11 @@ export function clusterPython(): string | undefined {
 	// In the namespace there is no network: it was made before, or not at all.
 	const python = join(root, "node_modules/.cache/python/ray/bin/python");
 	return existsSync(python) ? python : undefined;
+}
+
+/** Why there can be no Ray cluster here; `undefined` when there can. */
+export function clusterUnavailable(): string | undefined {
+	return clusterPython() === undefined
+		? "Ray could not be installed"
+		: namespaceUnavailable();
 }

@@ -1,11 +1,10 @@
 import { isThorough } from "../test-effort.ts";
 import { Cluster } from "./cluster.ts";
-import { isInside, namespaceUnavailable } from "./namespace.ts";
-import { clusterPython } from "./python.ts";
+import { isInside } from "./namespace.ts";
+import { clusterPython, clusterUnavailable } from "./python.ts";
 
 const python = clusterPython();
-const missing =
-	python === undefined ? "Ray could not be installed" : namespaceUnavailable();
+const missing = clusterUnavailable();
 
 /** Whether a cluster can be started here. */
 export const hasCluster: boolean = missing === undefined && isInside();

@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import {
 	existsSync,
 	mkdtempSync,
@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { unavailable } from "../../../scripts/ray/namespace.ts";
 import type { RoundOutcome } from "../case.ts";
 import { SOURCE_CONDITION } from "./host-process.ts";
 import type { Stage } from "./stage.ts";
@@ -46,17 +47,6 @@ export function mountsUnavailable(): string | undefined {
 /** Why there can be no private pid namespace here; `undefined` when there can. */
 export function namespacesUnavailable(): string | undefined {
 	return unavailable("private pid namespace", PID_NAMESPACE);
-}
-
-function unavailable(
-	what: string,
-	[command = "", ...args]: readonly string[],
-): string | undefined {
-	const { error, status, stderr } = spawnSync(command, [...args, "true"], {
-		encoding: "utf8",
-	});
-	if (status === 0) return undefined;
-	return `no ${what} here: ${error?.message ?? stderr.trim()}`;
 }
 
 /** Fills the disk of a directory, as a process sees it, to the last byte; returns what frees it again. */

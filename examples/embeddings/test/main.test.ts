@@ -51,20 +51,6 @@ describe.skipIf(!hasNumpy)(`the server${why}`, () => {
 			passes: number;
 		};
 
-	test("each text gets its own embedding, whatever runs with it", async () => {
-		const texts = Array.from({ length: 64 }, (_, n) => `text number ${n}`);
-		const alone: number[][] = [];
-		for (const text of texts) alone.push(...(await embed(text)));
-		const answers = await Promise.all(
-			texts.map((text, n) => embed(text, texts[63 - n] as string)),
-		);
-		for (const [n, [first = [], second = []]] of answers.entries()) {
-			expect(distance(first, alone[n])).toBeLessThan(1e-5);
-			expect(distance(second, alone[63 - n])).toBeLessThan(1e-5);
-		}
-		expect(distance(alone[0] as number[], alone[1])).toBeGreaterThan(0.1);
-	});
-
 	test("the texts of a request take few passes", async () => {
 		const before = await work();
 		await embed(...Array.from({ length: 128 }, (_, n) => `text ${n}`));
@@ -90,7 +76,3 @@ describe.skipIf(!hasNumpy)(`the server${why}`, () => {
 		expect(await once(server, "close")).toEqual([0, null]);
 	});
 });
-
-function distance(a: readonly number[], b: readonly number[] = []): number {
-	return Math.hypot(...a.map((value, at) => value - (b[at] ?? Number.NaN)));
-}
