@@ -1,16 +1,12 @@
 // Writes packages/*/api.md: what each entry of a package exports, and every declaration that is reached from there.
 // A change of what users see is a change of these files: a review shows it, and `check` demands it.
-import {
-	globSync,
-	mkdirSync,
-	readFileSync,
-	rmSync,
-	writeFileSync,
-} from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { type Node, SyntaxKind } from "typescript/unstable/ast";
 import { must, root } from "./run.ts";
 import {
+	type PackageEntry,
+	packageEntries,
 	TypeScriptProject,
 	type TypeScriptSymbol,
 	writeConfig,
@@ -37,37 +33,26 @@ const emit = writeConfig(
 );
 must("tsc", ["-p", emit]);
 
-const manifests = globSync("packages/*/tsconfig.json", { cwd: root });
 using project = new TypeScriptProject(
 	writeConfig(emitted, { noEmit: true }, join(emitted, "packages")),
 );
-for (const manifest of manifests) {
-	const folder = dirname(manifest);
-	// A package of a command exports nothing.
-	const report = reportOf(folder);
-	if (report !== undefined) writeFileSync(join(root, folder, "api.md"), report);
-}
+const packages = Map.groupBy(packageEntries(), ({ folder }) => folder);
+for (const [folder, entries] of packages)
+	writeFileSync(join(root, folder, "api.md"), reportOf(folder, entries));
 
-function reportOf(folder: string): string | undefined {
-	const { name, exports } = JSON.parse(
-		readFileSync(join(root, folder, "package.json"), "utf8"),
-	);
+function reportOf(folder: string, entries: readonly PackageEntry[]): string {
 	const reached = new Map<Node, string>();
-	const sections = Object.entries<Record<string, string>>(exports).flatMap(
-		([entry, { "snakepit-source": source }]) => {
-			if (source === undefined) return [];
-			const exported = project.exportsOf(
-				join(emitted, folder, source.replace(/\.ts$/, ".d.ts")),
-			);
-			for (const symbol of exported.values())
-				reach(symbol, join(emitted, folder), reached);
-			const names = [...exported.keys()].sort();
-			return `## ${join(name, entry)}\n\n${names.map((each) => `- \`${each}\``).join("\n")}`;
-		},
-	);
-	if (sections.length === 0) return undefined;
+	const sections = entries.map(({ address, source }) => {
+		const exported = project.exportsOf(
+			join(emitted, folder, source.replace(/\.ts$/, ".d.ts")),
+		);
+		for (const symbol of exported.values())
+			reach(symbol, join(emitted, folder), reached);
+		const names = [...exported.keys()].sort();
+		return `## ${address}\n\n${names.map((each) => `- \`${each}\``).join("\n")}`;
+	});
 	return `${[
-		`# What ${name} exports`,
+		`# What ${entries[0]?.name} exports`,
 		"<!-- Made by `npx pnpm@12 generate` from the sources. -->",
 		...sections,
 		"## Declarations",

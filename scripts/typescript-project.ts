@@ -1,5 +1,5 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import {
 	isInterfaceDeclaration,
 	type Node,
@@ -74,6 +74,32 @@ export function writeConfig(
 		JSON.stringify({ extends: extend, compilerOptions, include: [include] }),
 	);
 	return config;
+}
+
+/** An address from which users import. */
+export interface PackageEntry {
+	/** The folder of its package, and that's name. */
+	readonly folder: string;
+	readonly name: string;
+	readonly address: string;
+	/** A path in the folder. */
+	readonly source: string;
+}
+
+/** What every package exports; a package of a command exports nothing. */
+export function packageEntries(): readonly PackageEntry[] {
+	return globSync("packages/*/package.json", { cwd: root }).flatMap((path) => {
+		const { name, exports = {} } = JSON.parse(
+			readFileSync(join(root, path), "utf8"),
+		);
+		const folder = dirname(path);
+		return Object.entries<Record<string, string>>(exports).flatMap(
+			([entry, { "snakepit-source": source }]) =>
+				source === undefined
+					? []
+					: { folder, name, address: join(name, entry), source },
+		);
+	});
 }
 
 /** A project of sources, as the compiler reads it. */

@@ -1,10 +1,15 @@
 import { globSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Check } from "@snakepit/core/options";
 import { markdownTable } from "../markdown-table.ts";
 import { root } from "../run.ts";
-import type { Member, TypeScriptProject } from "../typescript-project.ts";
+import {
+	type Member,
+	type PackageEntry,
+	packageEntries,
+	type TypeScriptProject,
+} from "../typescript-project.ts";
 import { grouped, page } from "./page.ts";
 
 /**
@@ -115,7 +120,10 @@ interface OptionType {
 export async function optionsReference(
 	project: TypeScriptProject,
 ): Promise<string> {
-	const entries = entriesOfPackages(project);
+	const entries = packageEntries().map((entry) => {
+		const exported = project.exportsOf(join(root, entry.folder, entry.source));
+		return { ...entry, names: new Set(exported.keys()) };
+	});
 	assertComplete(entries);
 	const types = await Promise.all(
 		TYPES.map(([heading, name, as]) => readType(project, heading, name, as)),
@@ -135,30 +143,8 @@ const sources = new Map(
 	files.map((file) => [file, readFileSync(join(root, file), "utf8")]),
 );
 
-/** What a package exports under an address that users import. */
-interface Entry {
-	/** The folder of its package. */
-	readonly folder: string;
-	readonly address: string;
-	readonly names: ReadonlySet<string>;
-}
-
-function entriesOfPackages(project: TypeScriptProject): readonly Entry[] {
-	return globSync("packages/*/package.json", { cwd: root }).flatMap((path) => {
-		const { name, exports = {} } = JSON.parse(
-			readFileSync(join(root, path), "utf8"),
-		);
-		const folder = dirname(path);
-		return Object.entries<Record<string, string>>(exports).flatMap(
-			([entry, { "snakepit-source": source }]): Entry[] => {
-				if (source === undefined) return [];
-				const exported = project.exportsOf(join(root, folder, source));
-				const names = new Set(exported.keys());
-				return [{ folder, address: join(name, entry), names }];
-			},
-		);
-	});
-}
+/** An address from which users import, with what it has. */
+type Entry = PackageEntry & { readonly names: ReadonlySet<string> };
 
 /** @throws Error when an entry exports a type of options that is not in the list. */
 function assertComplete(entries: readonly Entry[]): void {

@@ -1,20 +1,17 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { python, pythonEnvironment } from "@snakepit/adapter-python";
 import { createPool } from "@snakepit/core";
 import { embeddingServer } from "./embedding-server.ts";
 import type { Tools } from "./gen/tools.ts";
 
-const here = (path: string): string =>
-	fileURLToPath(new URL(path, import.meta.url));
-
 /** The interpreter has numpy and the bridge, as the one that is made here has. */
 const [port = "8080", interpreter] = process.argv.slice(2);
-const requirements = [here("../../../python"), "numpy>=1.26"];
+const requirements = [join(import.meta.dirname, "../../../python"), "numpy>=1.26"];
 await using pool = await createPool<Tools>({
 	adapter: python({
-		tools: here("../embedder.py"),
+		tools: join(import.meta.dirname, "../embedder.py"),
 		python: interpreter,
 		environment: interpreter ? undefined : pythonEnvironment({ requirements }),
 	}),

@@ -1,13 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { python, pythonEnvironment } from "@snakepit/adapter-python";
 import { withPool } from "@snakepit/core";
 import type { Tools } from "./gen/tools.ts";
 import { gpuPerSlot } from "./gpu-per-slot.ts";
-
-const here = (path: string): string =>
-	fileURLToPath(new URL(path, import.meta.url));
 
 const { values } = parseArgs({
 	options: {
@@ -25,13 +22,13 @@ const list =
 		encoding: "utf8",
 	});
 const devices = list.trim().split(/[,\n]\s*/);
-const requirements = [here("../../../python")];
+const requirements = [join(import.meta.dirname, "../../../python")];
 
 try {
 	const size = Number(values.size);
 	const resources = { gpu: Number(values.gpu) };
 	const adapter = python({
-		tools: here("../tools.py"),
+		tools: join(import.meta.dirname, "../tools.py"),
 		env: gpuPerSlot({ devices, size, resources }),
 		python: values.python,
 		environment: values.python

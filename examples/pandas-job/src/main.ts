@@ -1,19 +1,16 @@
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { python, pythonEnvironment } from "@snakepit/adapter-python";
 import { createPool } from "@snakepit/core";
 import type { Table } from "apache-arrow";
 import type { Tools } from "./gen/tools.ts";
 import { readingsOf } from "./readings.ts";
 
-const here = (path: string): string =>
-	fileURLToPath(new URL(path, import.meta.url));
-
 /** Has pandas, pyarrow and the bridge, as the one that is made here has. */
 const [interpreter] = process.argv.slice(2);
-const requirements = [here("../../../python"), "pandas", "pyarrow"];
+const requirements = [join(import.meta.dirname, "../../../python"), "pandas", "pyarrow"];
 await using pool = await createPool<Tools>({
 	adapter: python({
-		tools: here("../tools.py"),
+		tools: join(import.meta.dirname, "../tools.py"),
 		python: interpreter,
 		environment: interpreter ? undefined : pythonEnvironment({ requirements }),
 	}),

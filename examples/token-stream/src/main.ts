@@ -1,17 +1,14 @@
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { python, pythonEnvironment } from "@snakepit/adapter-python";
 import { createPool } from "@snakepit/core";
 import type { Tools } from "./gen/tools.ts";
 
-const here = (path: string): string =>
-	fileURLToPath(new URL(path, import.meta.url));
-
 /** Has the bridge, as the one that is made here has. */
 const [interpreter] = process.argv.slice(2);
-const requirements = [here("../../../python")];
+const requirements = [join(import.meta.dirname, "../../../python")];
 await using pool = await createPool<Tools>({
 	adapter: python({
-		tools: here("../language_model.py"),
+		tools: join(import.meta.dirname, "../language_model.py"),
 		python: interpreter,
 		environment: interpreter ? undefined : pythonEnvironment({ requirements }),
 	}),

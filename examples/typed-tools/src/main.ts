@@ -1,17 +1,14 @@
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { python, pythonEnvironment } from "@snakepit/adapter-python";
 import { createPool, InputError } from "@snakepit/core";
 import type { Order, Tools } from "./gen/tools.ts";
 
-const here = (path: string): string =>
-	fileURLToPath(new URL(path, import.meta.url));
-
 /** Has pydantic and the bridge, as the one that is made here has. */
 const [interpreter] = process.argv.slice(2);
-const requirements = [here("../../../python"), "pydantic>=2.11"];
+const requirements = [join(import.meta.dirname, "../../../python"), "pydantic>=2.11"];
 await using pool = await createPool<Tools>({
 	adapter: python({
-		tools: here("../tools.py"),
+		tools: join(import.meta.dirname, "../tools.py"),
 		python: interpreter,
 		environment: interpreter ? undefined : pythonEnvironment({ requirements }),
 	}),
