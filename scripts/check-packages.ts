@@ -24,8 +24,7 @@ import { must, root } from "./run.ts";
 const work = mkdtempSync(join(tmpdir(), "snakepit-packages-"));
 process.once("exit", () => rmSync(work, { recursive: true }));
 const packed = packPackages(work);
-for (const { tarball } of packed)
-	must("publint", ["run", tarball, "--strict"]);
+for (const { tarball } of packed) must("publint", ["run", tarball, "--strict"]);
 const packages = packed.filter((each) => !isNative(each));
 // A package of a command has nothing to import.
 const imported = packages.filter(({ entries }) => entries.length > 0);

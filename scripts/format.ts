@@ -5,6 +5,5 @@ takeNoArguments("format", "formats TypeScript and Python in place");
 
 const python = developmentPython();
 must("biome", ["check", "--write", "."]);
-const isFormatted =
-	ruff(python, "check", "--fix") && ruff(python, "format");
+const isFormatted = ruff(python, "check", "--fix") && ruff(python, "format");
 process.exitCode = isFormatted ? 0 : 1;

@@ -171,10 +171,13 @@ function count(name: string, status: number): Count {
 /** What failed, a line each: the last thing to read of an output that is cut from its beginning. */
 function failedTests(report: string): readonly string[] {
 	const failed =
-		/<testcase classname="([^"]*)" name="([^"]*)"[^>]*>(?:(?!<\/testcase>)[^])*?<(?:failure|error)(?: message="([^"]*)")?/g;
+		/<testcase classname="([^"]*)" name="([^"]*)"[^>]*>(?:(?!<\/testcase>)[\s\S])*?<(?:failure|error)(?: message="([^"]*)")?/g;
 	return [...report.matchAll(failed)].map(([, file, name, message = ""]) => {
 		const [first = ""] = message.split(/&#10;|\n/, 1);
 		const line = `failed: ${file} > ${name}${first && `: ${first.slice(0, 300)}`}`;
-		return line.replaceAll(/&(lt|gt|quot|apos|amp);/g, (_, entity: string) => ENTITIES[entity] ?? "");
+		return line.replaceAll(
+			/&(lt|gt|quot|apos|amp);/g,
+			(_, entity: string) => ENTITIES[entity] ?? "",
+		);
 	});
 }

@@ -102,10 +102,7 @@ export async function keepCalling(
 }
 
 /** The same calls one after the other for a while, three times at least. */
-export async function callRepeatedly(
-	call: () => Promise<unknown>,
-	ms: number,
-) {
+export async function callRepeatedly(call: () => Promise<unknown>, ms: number) {
 	const times = await timesOf(call, ms);
 	const calls = times.length;
 	const allMs = times.reduce((sum, each) => sum + each, 0);

@@ -5,8 +5,8 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { temporaryDirectory } from "../../scripts/test-data-directory.ts";
 import { tablesPython } from "../../scripts/tables-python.ts";
+import { temporaryDirectory } from "../../scripts/test-data-directory.ts";
 
 const root = join(import.meta.dirname, "../..");
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
@@ -29,7 +29,10 @@ async function run(program: string, args: readonly string[]): Promise<string> {
 	const { stdout } = await promisify(execFile)(
 		process.execPath,
 		["--conditions=snakepit-source", program, ...args],
-		{ cwd: root, env: { ...process.env, XDG_STATE_HOME: temporaryDirectory() } },
+		{
+			cwd: root,
+			env: { ...process.env, XDG_STATE_HOME: temporaryDirectory() },
+		},
 	);
 	return stdout;
 }

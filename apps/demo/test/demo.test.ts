@@ -1,11 +1,7 @@
 import { expect, test } from "vitest";
 import { temporaryDirectory } from "../../../scripts/test-data-directory.ts";
 import { isThorough } from "../../../scripts/test-effort.ts";
-import {
-	FIRST_RUN_MS,
-	goneAfterMs,
-	runDemo,
-} from "./demo-program.ts";
+import { FIRST_RUN_MS, goneAfterMs, runDemo } from "./demo-program.ts";
 
 test(
 	"every image is answered exactly once although a worker is killed, and nothing is left",
@@ -43,7 +39,9 @@ test(
 test.runIf(isThorough())(
 	"a host that is killed in full flight leaves nothing",
 	async () => {
-		const { code, output } = await runDemo(temporaryDirectory(), ["--kill-host"]);
+		const { code, output } = await runDemo(temporaryDirectory(), [
+			"--kill-host",
+		]);
 		// The guard and the preloaded parent of the four workers lead a process group each, too.
 		const groups = process.platform === "linux" ? 6 : 4;
 		expect(output).toMatch(

@@ -341,10 +341,12 @@ export class Calls {
 	): Promise<void> {
 		const chance = this.#chance;
 		const style = chance.pick(["loop", "loop", "slow", "several", "forgets"]);
-		const wanted = chance.fraction() < 0.5
-			? Number.POSITIVE_INFINITY
-			: chance.below(items + 1);
-		if (wanted === 0 && chance.fraction() < 0.3) return await this.#leave(call, stream);
+		const wanted =
+			chance.fraction() < 0.5
+				? Number.POSITIVE_INFINITY
+				: chance.below(items + 1);
+		if (wanted === 0 && chance.fraction() < 0.3)
+			return await this.#leave(call, stream);
 		const first = this.#noted(call, () => stream.next());
 		abandon();
 		if (style === "several") await this.#readSeveral(call, stream, first, take);
@@ -415,9 +417,13 @@ export class Calls {
 			...(chance.fraction() < 0.2 || (hangs === "yes" && !aborts)
 				? { timeoutMs: 1 + chance.below(600) }
 				: {}),
-			...(chance.fraction() < 0.15 ? { queueTimeoutMs: chance.below(300) } : {}),
+			...(chance.fraction() < 0.15
+				? { queueTimeoutMs: chance.below(300) }
+				: {}),
 			...(chance.fraction() < 0.3 ? { priority: chance.below(3) - 1 } : {}),
-			...(chance.fraction() < 0.3 ? { retry: { attempts: 2 + chance.below(2) } } : {}),
+			...(chance.fraction() < 0.3
+				? { retry: { attempts: 2 + chance.below(2) } }
+				: {}),
 		};
 		const giveUp = (): void => abort.abort(new Error("on purpose"));
 		const abandon = (): void => {

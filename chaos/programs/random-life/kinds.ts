@@ -191,7 +191,8 @@ function streams(
 	/** An input, and what to expect of a call that reads all of it. */
 	const source = (sizes: readonly number[], pauseMs: number) => {
 		const items = chance.pick(sizes);
-		const end = chance.fraction() < 0.2 ? ("fails" as const) : ("ends" as const);
+		const end =
+			chance.fraction() < 0.2 ? ("fails" as const) : ("ends" as const);
 		const pauses = items < 100 ? chance.pick([0, 0, pauseMs]) : 0;
 		return {
 			...{ items, end },

@@ -36,7 +36,9 @@ function choose(chance: SeededRandom, name: string, calls: number): Chosen {
 		...(chance.fraction() < 0.4 ? { afterCalls: 1 + chance.below(12) } : {}),
 		...(chance.fraction() < 0.3 ? { afterMs: 300 + chance.below(3_000) } : {}),
 		// Memory is checked ten times in `afterMs`.
-		...(chance.fraction() < 0.3 ? { aboveResidentBytes: 60e6, afterMs: 3_000 } : {}),
+		...(chance.fraction() < 0.3
+			? { aboveResidentBytes: 60e6, afterMs: 3_000 }
+			: {}),
 	};
 	return {
 		pool: {

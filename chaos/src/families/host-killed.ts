@@ -128,7 +128,10 @@ export const hostKilled: readonly ChaosCase[] = [
 /** Kills the host while each worker runs a tool that does not return, or when it has left descendants of these roles. */
 function killHost(
 	options: Partial<HostOptions>,
-	{ tool, roles = [] }: { tool?: string | undefined; roles?: readonly string[] } = {},
+	{
+		tool,
+		roles = [],
+	}: { tool?: string | undefined; roles?: readonly string[] } = {},
 ): (stage: Stage) => Promise<RoundOutcome> {
 	return async (stage) => {
 		const host = await stage.ready(options);

@@ -116,8 +116,7 @@ async function growTree(
 ): Promise<string> {
 	const killed = (...all: readonly Party[]): boolean =>
 		all.every((party) => chosen.includes(party) || !parties.includes(party));
-	const isInGroup =
-		!parties.includes("watchdog") || killed("host", "watchdog");
+	const isInGroup = !parties.includes("watchdog") || killed("host", "watchdog");
 	const [role, ...others] = !killed(...GUARDS)
 		? (["forgotten"] as const)
 		: isInGroup
@@ -132,7 +131,9 @@ async function growTree(
 function draw(stage: Stage, parties: readonly Party[]): readonly Party[] {
 	const first = stage.chance.pick(parties);
 	const others = parties.filter((party) => party !== first);
-	return stage.chance.fraction() < 0.3 ? [first] : [first, stage.chance.pick(others)];
+	return stage.chance.fraction() < 0.3
+		? [first]
+		: [first, stage.chance.pick(others)];
 }
 
 async function processOf(

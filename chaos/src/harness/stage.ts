@@ -7,8 +7,8 @@ import {
 	setTimeout as sleep,
 } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { removeDirectory } from "../../../scripts/remove-directory.ts";
 import { SeededRandom } from "../../../packages/core/src/testing/virtual-pool.ts";
+import { removeDirectory } from "../../../scripts/remove-directory.ts";
 import type { HostOptions } from "../../programs/host.ts";
 import {
 	type ProtectionName,

@@ -8,7 +8,10 @@ import type { Tools } from "./gen/tools.ts";
 
 /** The interpreter has numpy and the bridge, as the one that is made here has. */
 const [port = "8080", interpreter] = process.argv.slice(2);
-const requirements = [join(import.meta.dirname, "../../../python"), "numpy>=1.26"];
+const requirements = [
+	join(import.meta.dirname, "../../../python"),
+	"numpy>=1.26",
+];
 await using pool = await createPool<Tools>({
 	adapter: python({
 		tools: join(import.meta.dirname, "../embedder.py"),

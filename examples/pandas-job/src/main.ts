@@ -7,7 +7,11 @@ import { readingsOf } from "./readings.ts";
 
 /** Has pandas, pyarrow and the bridge, as the one that is made here has. */
 const [interpreter] = process.argv.slice(2);
-const requirements = [join(import.meta.dirname, "../../../python"), "pandas", "pyarrow"];
+const requirements = [
+	join(import.meta.dirname, "../../../python"),
+	"pandas",
+	"pyarrow",
+];
 await using pool = await createPool<Tools>({
 	adapter: python({
 		tools: join(import.meta.dirname, "../tools.py"),

@@ -5,7 +5,10 @@ import type { Order, Tools } from "./gen/tools.ts";
 
 /** Has pydantic and the bridge, as the one that is made here has. */
 const [interpreter] = process.argv.slice(2);
-const requirements = [join(import.meta.dirname, "../../../python"), "pydantic>=2.11"];
+const requirements = [
+	join(import.meta.dirname, "../../../python"),
+	"pydantic>=2.11",
+];
 await using pool = await createPool<Tools>({
 	adapter: python({
 		tools: join(import.meta.dirname, "../tools.py"),
