@@ -148,7 +148,12 @@ function plannedReap({ dead, unclear }: ReaperFindings): ReapView {
 }
 
 /** What was done. */
-function finishedReap(report: DeadRunsReport): ReapView {
+export function finishedReap(
+	report: Pick<
+		DeadRunsReport,
+		"deadRuns" | "reaped" | "sparedProcesses" | "sparedRuns" | "setAside"
+	>,
+): ReapView {
 	const { deadRuns, reaped, sparedProcesses, setAside } = report;
 	const processes = [
 		...reaped.map(

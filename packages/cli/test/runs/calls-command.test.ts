@@ -103,6 +103,10 @@ test("the newest 50 calls are shown, how many more there are, and how many faile
 	expect(callLines([{ ...call, alike: 4_990 }], false, AGAIN, 0).at(-1)).toBe(
 		"    4,990 more like it",
 	);
+	const kinds = "abcdefghij".split("").map((command) => ({ ...call, command }));
+	expect(callLines(kinds, false, AGAIN, 0)[0]).toMatch(
+		/^10 calls failed: 1 a TOOL_FAILED, .*, 1 h TOOL_FAILED, and 2 more kinds\.$/,
+	);
 });
 
 test("in a narrow terminal a call has two lines: its code is whole, a long command is shortened inside", () => {

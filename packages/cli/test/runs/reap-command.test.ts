@@ -4,6 +4,7 @@ import {
 	isAlive,
 	temporaryDirectory,
 } from "../../../core/test/cleanup/hosts.ts";
+import { finishedReap } from "../../src/runs/reap-command.ts";
 import { snakepit } from "../run/started.ts";
 
 const DEADLINE_MS = 120_000;
@@ -30,6 +31,12 @@ test(
 		});
 		await Promise.all(hosts.map((host) => host.kill()));
 
+		expect(reap(dataDir, "--run", "")).toMatchObject({
+			status: 2,
+			stderr: expect.stringMatching(
+				/: 2 runs begin with "": \w{7}, \w{7}\.\n$/,
+			),
+		});
 		const planned = reap(dataDir, "--dry-run");
 		expect(planned.status, planned.stderr).toBe(1);
 		const [verdict, titles, ...rows] = planned.stdout.trimEnd().split("\n");
@@ -97,3 +104,23 @@ test(
 	},
 	DEADLINE_MS,
 );
+
+test("processes and runs that were left alone are no success, but for runs that another machine judges", () => {
+	const done = {
+		...{ deadRuns: ["abcdefg"], reaped: [], setAside: [] },
+		...{ sparedProcesses: [], sparedRuns: [] },
+	} as unknown as Parameters<typeof finishedReap>[0];
+	const verdict = (more: object) => finishedReap({ ...done, ...more }).verdict;
+	const process = { ofRun: "abcdefg", pid: 7, reason: "identity_unknown" };
+	expect(verdict({ sparedProcesses: [process] })).toEqual({
+		isGood: false,
+		text: "Cleaned up after 1 dead run and ended 0 processes; 1 process left alone.",
+	});
+	const run = (reason: string) => ({ runId: "hijklmn", reason });
+	expect(verdict({ sparedRuns: [run("unreadable")] }).isGood).toBe(false);
+	expect(verdict({ sparedRuns: [run("other_machine")] }).isGood).toBe(true);
+	expect(verdict({ sparedRuns: [run("owner_alive")] })).toEqual({
+		isGood: true,
+		text: "Cleaned up after 1 dead run and ended 0 processes.",
+	});
+});

@@ -1,6 +1,11 @@
 import type { RunHistory } from "@snakepit/core/inspect";
 import { expect, test } from "vitest";
-import { incidentLines, incidentsOf } from "../../src/runs/runs-commands.ts";
+import { otherLedgerLines } from "../../src/runs/other-ledgers.ts";
+import {
+	historyLines,
+	incidentLines,
+	incidentsOf,
+} from "../../src/runs/runs-commands.ts";
 
 const worker = (reason: string, end: object = {}) => ({
 	workerId: "w-1",
@@ -10,13 +15,16 @@ const worker = (reason: string, end: object = {}) => ({
 	end: { reason, killer: "none", exit: undefined, ...end },
 });
 
+const runWith = (more: object): RunHistory =>
+	({
+		...{ runId: "abcdefg", workers: [], incidents: [], clean: true, killed: 0 },
+		...{ state: "terminated", owner: { pid: 1 }, acts: [], workerCount: 0 },
+		...{ startedAt: 1, endedAt: 2, ...more },
+	}) as unknown as RunHistory;
+
 /** The incidents of a run with these workers and incidents. */
 function incidents(run: object) {
-	return incidentsOf({
-		...{ runId: "abcdefg", workers: [], incidents: [], clean: true, killed: 0 },
-		...{ state: "terminated", owner: { pid: 1 }, acts: [] },
-		...run,
-	} as unknown as RunHistory);
+	return incidentsOf(runWith(run));
 }
 
 function texts(run: object): readonly string[] {
@@ -146,4 +154,39 @@ test("in a terminal a row goes on below its text, and the lines of output too; n
 	expect(lines[2]).toMatch(/^ {18}\S/);
 	expect(lines.at(-1)).toMatch(/^ {6}\S/);
 	expect(incidentLines(found, true, 0)).toHaveLength(3);
+});
+
+test("of what others asked of a run the last three are shown, and how to see the rest; of one run all", () => {
+	const acts = [1, 2, 3, 4, 5].map((wallMs) => ({
+		...{ type: "pool.paused", wallMs, pool: `p${wallMs}`, by: "ada" },
+	}));
+	const shown = (withAll: boolean) =>
+		historyLines([runWith({ acts })], withAll, " --data-dir /d", 0)
+			.slice(2)
+			.map((line) => line.replace(/^ {4}\S+ \S+ {2}/, ""));
+	const paused = (pool: number) => `pool p${pool} is paused by ada`;
+	expect(shown(false)).toEqual([
+		"    2 earlier requests: snakepit history --run abcdefg --data-dir /d",
+		...[3, 4, 5].map(paused),
+	]);
+	expect(shown(true)).toEqual([1, 2, 3, 4, 5].map(paused));
+});
+
+test("five programs that died elsewhere are named, and five other ledgers; the rest is counted", () => {
+	const ledgers = [1, 2, 3, 4, 5, 6, 7].flatMap((n) => [
+		{ dataDir: `/died${n}`, died: [{ runId: `run${n}`, program: "a.ts" }] },
+		{ dataDir: `/other ${n}`, died: [] },
+	]);
+	const lines = otherLedgerLines(ledgers);
+	expect(lines.slice(0, 5)).toEqual(
+		[1, 2, 3, 4, 5].map(
+			(n) =>
+				`Also died: a.ts (run run${n}). Why: snakepit incidents --run run${n} --data-dir /died${n}`,
+		),
+	);
+	const others = [1, 2, 3, 4, 5].map((n) => `--data-dir '/other ${n}'`);
+	expect(lines.slice(5)).toEqual([
+		"2 more programs died: snakepit ps names them.",
+		`Other programs have a ledger of their own: ${others.join(", ")}, and 2 more.`,
+	]);
 });
