@@ -2,7 +2,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import type { ProgramEnd } from "../../src/contract/process-registry.ts";
 import { type RunHistory, readHistory } from "../../src/inspect/history.ts";
+import { RunEnding } from "../../src/run/program-end.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 
 const PROGRAM = join(import.meta.dirname, "ending-program.ts");
@@ -157,3 +159,43 @@ test(
 	},
 	DEADLINE_MS,
 );
+
+/** What is recorded of the end of a program. */
+function ending(
+	more: Partial<ConstructorParameters<typeof RunEnding>[0]> = {},
+) {
+	const recorded: ProgramEnd[] = [];
+	const end = new RunEnding({
+		...{ of: "program", clock: { wall: () => 0 }, content: "recorded" },
+		record: (each) => recorded.push(each),
+		amend: (each) => recorded.push(each),
+		...more,
+	});
+	return { end, recorded };
+}
+
+const caught = (wallMs: number) => ({
+	...({ name: "PaymentError", code: undefined, at: undefined } as const),
+	...({ message: "card 17 refused", wallMs } as const),
+	...({ origin: "uncaughtException", outcome: "goes_on" } as const),
+});
+
+test("without content, an error that nothing caught has no message in the ledger", () => {
+	const { end, recorded } = ending({ content: "left_out" });
+	end.uncaught(caught(0));
+	expect(recorded).toMatchObject([{ error: { name: "PaymentError" } }]);
+	expect(JSON.stringify(recorded)).not.toContain("card");
+});
+
+test("errors that a listener catches again and again are written once a second", () => {
+	const { end, recorded } = ending();
+	for (let wallMs = 0; wallMs < 3_000; wallMs += 10)
+		end.uncaught(caught(wallMs));
+	expect(recorded).toHaveLength(3);
+});
+
+test("a run of a thread is known from its beginning to end with that thread", () => {
+	const { end, recorded } = ending({ of: "thread" });
+	end.begun();
+	expect(recorded).toMatchObject([{ of: "thread" }]);
+});
