@@ -18,6 +18,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from support.effort import THOROUGH
 from support.fake_host import FakeHost, SharedHost
 
+from snakepit_bridge.values import own_types
+from snakepit_bridge.values.encode import FORMS
+
 TOOLS = Path(__file__).parent / "tools"
 
 Host = Callable[..., FakeHost]
@@ -105,6 +108,18 @@ def start(host: Host) -> Host:
         return host(tools, **payload).start()
 
     return started
+
+
+@pytest.fixture
+def unregistered() -> Iterator[None]:
+    """Forgets the encoders and decoders that a test registers."""
+    # Other modules register at their import.
+    registries: list[dict[Any, Any]] = [own_types.ENCODERS, own_types.DECODERS, FORMS]
+    before = [dict(each) for each in registries]
+    yield
+    for registry, kept in zip(registries, before, strict=True):
+        registry.clear()
+        registry.update(kept)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import enum
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,6 @@ from snakepit_bridge.tools.annotations.compile import compile_annotation
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
 from snakepit_bridge.tools.signature import SignatureInvalid
 from snakepit_bridge.typescript.type_writer import TypeWriter
-from snakepit_bridge.values import own_types
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import FORMS, encode
 
@@ -47,11 +45,7 @@ class Level(enum.Enum):
 
 
 @pytest.fixture(autouse=True)
-def registered() -> Iterator[None]:
-    # Other modules register at their import.
-    registries: list[dict[Any, Any]] = [own_types.ENCODERS, own_types.DECODERS, FORMS]
-    before = [dict(each) for each in registries]
-
+def registered(unregistered: None) -> None:
     @encoder(Money)
     def write(money: Money) -> list[str | int]:
         return [money.cents, money.currency]
@@ -63,11 +57,6 @@ def registered() -> Iterator[None]:
         if parts[1] == "XXX":
             raise RuntimeError("the exchange is closed")
         return Money(*parts)
-
-    yield
-    for registry, kept in zip(registries, before, strict=True):
-        registry.clear()
-        registry.update(kept)
 
 
 @pytest.mark.parametrize("wrap", [lambda v: v, lambda v: [v], lambda v: {"a": (v,)}])

@@ -33,7 +33,7 @@ from snakepit_bridge.tools.tool import Tool, ToolKind
 from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
 from snakepit_bridge.typescript.tools_module import tools_module
 from snakepit_bridge.values import own_types
-from snakepit_bridge.values.encode import FORMS, encode
+from snakepit_bridge.values.encode import encode
 
 
 def module(*items: Any, **names: Any) -> types.ModuleType:
@@ -619,17 +619,6 @@ class Base:
 @toolset
 class Derived(Base):
     pass
-
-
-@pytest.fixture
-def unregistered() -> Iterator[None]:
-    # Other modules register at their import.
-    registries: list[dict[Any, Any]] = [own_types.ENCODERS, own_types.DECODERS, FORMS]
-    before = [dict(each) for each in registries]
-    yield
-    for registry, kept in zip(registries, before, strict=True):
-        registry.clear()
-        registry.update(kept)
 
 
 @pytest.mark.parametrize(("given", "remedy"), [(8, 8), (0, 32), (True, 32), ("4", 32)])

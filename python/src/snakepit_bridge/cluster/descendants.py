@@ -94,9 +94,13 @@ def _is_descendant(pid: int) -> bool:
 
 def parent_of(pid: int) -> int:
     """Returns the parent's pid; raises `OSError` for a process that is gone."""
+    return int(_state_of(pid)[1])
+
+
+def _state_of(pid: int) -> list[bytes]:
+    """Returns the fields of `/proc/PID/stat` that follow the name."""
     with open(f"/proc/{pid}/stat", "rb") as file:
-        text = file.read()
-    return int(text[text.rfind(b")") + 2 :].split()[1])
+        return file.read().rpartition(b") ")[2].split()
 
 
 def _wait_for_a_child() -> None:
@@ -169,11 +173,9 @@ def usage_of_descendants(ended_cpu_s: float) -> Usage:
     ticks = pages = 0
     for pid in descendants_of(os.getpid()):
         try:
-            with open(f"/proc/{pid}/stat", "rb") as file:
-                text = file.read()
+            fields = _state_of(pid)
         except OSError:
             continue
-        fields = text[text.rfind(b")") + 2 :].split()
         # utime, stime, and those of the children that it waited for.
         ticks += sum(map(int, fields[11:15]))
         pages += int(fields[21])
