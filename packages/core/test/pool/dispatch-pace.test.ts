@@ -1,8 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { PoolOptions } from "../../src/options/pool-options.ts";
+import { resolveOptions } from "../../src/options/resolve-pool-options.ts";
+import type { Call } from "../../src/pool/calls/call.ts";
 import { DispatchPace } from "../../src/pool/placement/dispatch-pace.ts";
+import { Placement } from "../../src/pool/placement/placement.ts";
+import { NOWHERE } from "../../src/pool/placement/wait-queue.ts";
+import { scriptedAdapter } from "../../src/testing/scripted-adapter.ts";
 import { virtualWorld } from "../../src/testing/virtual-pool.ts";
 import { scripts } from "../../src/testing.ts";
+import type { Worker } from "../../src/worker/worker.ts";
 import { outcome, type VirtualPool, virtualPool } from "./virtual-pool.ts";
 
 describe("the pace of dispatching", () => {
@@ -79,6 +85,41 @@ describe("the pace of dispatching", () => {
 		while (turn() > 0) turns.push(sent());
 		expect(turns).toEqual(["a", "b", "c"]);
 	});
+});
+
+test("a worker that is gone before its turn is not served, and so not known any more", () => {
+	const { clock } = virtualWorld();
+	const soon: (() => void)[] = [];
+	const served: Worker[] = [];
+	const placement = new Placement(
+		resolveOptions({ adapter: scriptedAdapter({}) }, 2),
+		{ min: 2, max: 2 },
+		new DispatchPace(
+			{
+				now: () => clock.now(),
+				wall: () => clock.wall(),
+				after: (ms, action) => clock.after(ms, action),
+				soon: (action) => void soon.push(action),
+			},
+			1,
+			(worker) => void served.push(worker),
+		),
+	);
+	const worker = (incarnation: string): Worker =>
+		({
+			ref: { incarnation },
+			calls: { attempts: [] },
+			hasCapacity: true,
+		}) as unknown as Worker;
+	for (const sequence of [1, 2, 3])
+		placement.wait({ sequence, priority: 0, place: NOWHERE } as Call);
+	const [one, other] = [worker("run-1"), worker("run-2")];
+	expect(placement.callFor(one)).toMatchObject({ sequence: 1 });
+	expect(placement.callFor(other)).toBeUndefined();
+	placement.remove(other);
+	for (const action of soon) action();
+	expect([soon.length, served]).toEqual([1, []]);
+	expect(placement.resume()).toEqual([one]);
 });
 
 describe("workers that become idle together", () => {
