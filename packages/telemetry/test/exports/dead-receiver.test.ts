@@ -16,7 +16,10 @@ import {
 	vi,
 } from "vitest";
 import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
+import { ExportWatch } from "../../src/export-watch.ts";
 import { telemetry } from "../../src/index.ts";
+import { Drops } from "../../src/limits.ts";
+import { resolveOptions } from "../../src/options.ts";
 import { MemorySdk, unregister } from "../support/memory-sdk.ts";
 import { nowhere, receiver } from "./receiver.ts";
 
@@ -59,12 +62,36 @@ test("the doctor tries every endpoint that the variables name, with their header
 	}
 });
 
-test("what is not sent as OTLP is not tried", async () => {
+test.each([
+	{
+		...{ OTEL_TRACES_EXPORTER: "console", OTEL_LOGS_EXPORTER: "none" },
+		OTEL_METRICS_EXPORTER: "prometheus",
+	},
+	{ OTEL_SDK_DISABLED: "true" },
+])("what is not sent as OTLP is not tried: %j", async (variables) => {
 	vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", await nowhere());
-	vi.stubEnv("OTEL_TRACES_EXPORTER", "console");
-	vi.stubEnv("OTEL_METRICS_EXPORTER", "prometheus");
-	vi.stubEnv("OTEL_LOGS_EXPORTER", "none");
+	for (const [name, value] of Object.entries(variables))
+		vi.stubEnv(name, value);
 	expect(await inspected()).toMatchObject({ status: "active" });
+});
+
+test("of workers whose SDK logs again and again that it cannot export, one is reported, and of tools that log errors none", () => {
+	const watch = new ExportWatch(resolveOptions({}), new Drops());
+	const reported: unknown[] = [];
+	for (const logger of ["shop", "opentelemetry.exporter", "opentelemetry.sdk"])
+		watch.hear(
+			{
+				...{ type: "worker.logged", wallMs: 1, workerId: "python-0" },
+				record: { level: "error", logger, message: "no receiver" },
+			} as unknown as EventOf<"worker.logged">,
+			(problem) => reported.push(problem),
+		);
+	expect(reported).toMatchObject([
+		{
+			reason: "worker_exporter_failed",
+			message: expect.stringContaining("opentelemetry.exporter: no receiver"),
+		},
+	]);
 });
 
 test.each([
