@@ -111,6 +111,9 @@ test(
 			...{ status: 0, stdout: "live, ready.\n" },
 		});
 		await standstills(host, "blocked");
+		expect((await host.tell()).metrics).toMatch(
+			/^snakepit_host_standstills_total\{snakepit_reason="blocked"\} [1-9]/m,
+		);
 		expect((await of(host, "incidents")).stdout).toMatch(
 			new RegExp(
 				`the event loop was blocked for .* s, from ${TIME} to ${TIME}; the program used the processor for .*s of that\n`,
@@ -164,8 +167,9 @@ test(
 		expect(later.events.map(({ type }) => type)).toContain(
 			"registry.recovered",
 		);
-		expect((await of(host, "incidents")).stdout).toMatch(
-			/ tools-0 \(pid \d+\) ended by SIGSEGV/,
+		await until(
+			() => of(host, "incidents"),
+			({ stdout }) => / tools-0 \(pid \d+\) ended by SIGSEGV/.test(stdout),
 		);
 	},
 	DEADLINE_MS,

@@ -55,6 +55,7 @@ import type { LeaseOptions, LeaseTask } from "./work/lease.ts";
 const UNSEEN: MeasuredRun["sightings"] = {
 	orphanMs: undefined,
 	activationMs: undefined,
+	standstills: { stopped: 0, suspended: 0, blocked: 0 },
 };
 
 /** A pool as its users hold it; the run opens it, and ends it with the program. */

@@ -339,6 +339,7 @@ const TABLE: {
 		fields: ["signal", "graceMs", "otherListeners"],
 	},
 	"host.stood_still": {
+		counts: ["snakepit.host.standstills"],
 		severity: "warn",
 		line: (event) => `${stillText(event)} for ${duration(event.durationMs)}`,
 		fields: ["kind", "durationMs"],

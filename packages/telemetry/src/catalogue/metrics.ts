@@ -259,6 +259,13 @@ const TABLE = {
 		unit: "{row}",
 		description: "Rows that could not be written to the ledger yet.",
 	},
+	"snakepit.host.standstills": {
+		kind: "counter",
+		unit: "{standstill}",
+		description:
+			"How often the program did not run for two seconds or more, and went on: `stopped`, `suspended` with its machine, or `blocked`.",
+		attributes: ["snakepit.reason"],
+	},
 	"snakepit.telemetry.dropped": {
 		kind: "counter",
 		unit: "{item}",

@@ -29,6 +29,13 @@ const SUSPENSIONS: readonly EventOf<"heartbeat.suspended">["reason"][] = [
 	"debugger",
 ];
 
+/** How a program can stand still. */
+const STANDSTILLS: readonly EventOf<"host.stood_still">["kind"][] = [
+	"stopped",
+	"suspended",
+	"blocked",
+];
+
 const PROTECTIONS = ["watchdog", "guard"] as const;
 /** How a protection finds a process. */
 const FOUND = ["reported", "ledger", "group", "marker", "descent"] as const;
@@ -153,6 +160,8 @@ export class EventMetrics {
 		const zero = (name: MetricName, attributes: MetricAttributes): void =>
 			this.#meters.count(name, 0, attributes);
 		zero("snakepit.orphan.found", {});
+		for (const kind of STANDSTILLS)
+			zero("snakepit.host.standstills", { "snakepit.reason": kind });
 		for (const found of FOUND_BY_REAPER)
 			zero("snakepit.orphan.killed", { "snakepit.found_by": found });
 		for (const name of PROTECTIONS) {

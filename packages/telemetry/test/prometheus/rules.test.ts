@@ -100,12 +100,9 @@ const CASES: readonly Case[] = [
 	{
 		alert: "SnakepitHostLagged",
 		after: 12,
-		firing: [suspended("host_lagged", "0x7 2x30")],
-		quiet: [
-			[suspended("host_lagged", "2x60")],
-			[suspended("debugger", "0x7 2x30")],
-		],
-		says: ["event loop was blocked", "SIGSTOP"],
+		firing: [standstills("0x7 1x30")],
+		quiet: [[standstills("2x60")]],
+		says: ["(blocked)", "held its event loop", "SIGSTOP"],
 	},
 	{
 		alert: "SnakepitHeartbeatsSlow",
@@ -208,9 +205,9 @@ function restarts(reason: string, values: string): Series {
 	return { metric: "snakepit.worker.restarts", labels, values };
 }
 
-function suspended(reason: string, values: string): Series {
-	const labels = `snakepit_reason="${reason}"`;
-	return { metric: "snakepit.heartbeat.suspended", labels, values };
+function standstills(values: string): Series {
+	const labels = 'snakepit_reason="blocked"';
+	return { metric: "snakepit.host.standstills", labels, values };
 }
 
 function failures(code: string, values: string): Series {

@@ -350,17 +350,25 @@ export class SlotUsage {
 	}
 }
 
-/** When something happened last in a run, in milliseconds since the Unix epoch: a counter that is 1 from its first sample on shows no increase. */
+/**
+ * When something happened last in a run, in milliseconds since the Unix epoch: a counter that is 1 from its first
+ * sample on shows no increase. Standstills are counted.
+ */
 export class Sightings {
 	/** An orphan was found. */
 	orphanMs: number | undefined;
 	/** The run learned that a protection had seen the death of a host. */
 	activationMs: number | undefined;
+	/** How often the program stood still, and went on. */
+	readonly standstills: Record<EventOf<"host.stood_still">["kind"], number> = {
+		...{ stopped: 0, suspended: 0, blocked: 0 },
+	};
 
 	constructor(hub: Pick<EventHub, "recordWith">, clock: Pick<Clock, "wall">) {
 		hub.recordWith(
-			({ type }) => {
-				if (type === "protection.host_death_detected")
+			(event) => {
+				if (event.type === "host.stood_still") this.standstills[event.kind]++;
+				else if (event.type === "protection.host_death_detected")
 					this.activationMs = clock.wall();
 				else this.orphanMs = clock.wall();
 			},
@@ -369,6 +377,7 @@ export class Sightings {
 				"orphan.spared",
 				"audit.stray_found",
 				"protection.host_death_detected",
+				"host.stood_still",
 			],
 		);
 	}
@@ -389,7 +398,10 @@ export interface MeasuredRun {
 	readonly registry: RegistryStatistics;
 	readonly audit: AuditStatistics;
 	readonly cleanupReport: CleanupReport;
-	readonly sightings: Pick<Sightings, "orphanMs" | "activationMs">;
+	readonly sightings: Pick<
+		Sightings,
+		"orphanMs" | "activationMs" | "standstills"
+	>;
 }
 
 /** What the metrics of a pool are read from. */
@@ -484,7 +496,7 @@ export function runFamilies({
 	registry: { commits, commitMs, unwritten },
 	audit: { straysFound, straysKilled },
 	cleanupReport: { found, reaped },
-	sightings: { orphanMs, activationMs },
+	sightings: { orphanMs, activationMs, standstills },
 }: MeasuredRun): readonly MetricFamily[] {
 	const one = (value: number, labels: Labels = {}): MetricSample[] => [
 		{ labels, value },
@@ -510,6 +522,12 @@ export function runFamilies({
 		),
 		family("orphan_last_seen_seconds", at(orphanMs)),
 		family("protection_last_activation_seconds", at(activationMs)),
+		family(
+			"host_standstills_total",
+			Object.entries(standstills).flatMap(([kind, value]) =>
+				one(value, { [WHY]: kind }),
+			),
+		),
 	];
 }
 
@@ -560,6 +578,8 @@ const HELP = {
 		"When this program last found an orphan, as Unix time. A counter that is 1 from its first sample on shows no increase; this does.",
 	protection_last_activation_seconds:
 		"When this program last learned that a protection had seen the death of a host, as Unix time.",
+	host_standstills_total:
+		"How often the program did not run for two seconds or more, and went on: `stopped`, `suspended` with its machine, or `blocked`.",
 } as const;
 
 function family(
