@@ -85,6 +85,27 @@ describe("the pace of dispatching", () => {
 		while (turn() > 0) turns.push(sent());
 		expect(turns).toEqual(["a", "b", "c"]);
 	});
+
+	test("lets no call pass that comes while others wait for their turn", () => {
+		const { serveAll, sent, turn } = scene(1, { a: 1, b: 1, c: 1 });
+		serveAll("ab");
+		turn();
+		serveAll("c");
+		expect(sent()).toBe("ab");
+		turn();
+		expect(sent()).toBe("c");
+	});
+
+	test("holds no call back when there is nothing to send any more", () => {
+		const { pace, left, serveAll, sent, turn } = scene(1, { a: 1, b: 1, c: 1 });
+		serveAll("abc");
+		expect([...pace.postponed]).toEqual(["b", "c"]);
+		left.clear();
+		pace.release();
+		expect([...pace.postponed]).toEqual([]);
+		expect([turn(), sent()]).toEqual([1, "a"]);
+		expect([pace.isReached, turn()]).toEqual([false, 0]);
+	});
 });
 
 test("a worker that is gone before its turn is not served, and so not known any more", () => {
