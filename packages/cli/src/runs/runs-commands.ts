@@ -332,9 +332,9 @@ export function incidentLines(
 /** With the line that tells most, unless the text says it already. */
 function withLastLine(text: string, lines: readonly string[]): string {
 	const line = tellingLine(lines);
-	return line === undefined || text.includes(line)
-		? text
-		: `${text}; last line: ${line}`;
+	if (line === undefined || text.includes(line)) return text;
+	// Of a worker that hung, it is the place in which its tool stood.
+	return `${text}; ${line.startsWith("at ") ? line : `last line: ${line}`}`;
 }
 
 function outputOf(

@@ -54,24 +54,34 @@ export const PYTHON_FRAME: RegExp = /^\s+File "(.+)", line (\d+),? in (.+)$/;
 export const FOREIGN_PYTHON: RegExp =
 	/\/lib(?:64)?\/python\d|site-packages|dist-packages|<frozen |snakepit_bridge/;
 
-/** The line of a program's last output that tells most about its end; `undefined` where there is none. */
+/**
+ * The line of a program's last output that tells most about its end; `undefined` where there is none. Where the output
+ * ends in the stacks of a Python program, as that of one that hung, this is where the tool stood.
+ */
 export function tellingLine(lines: readonly string[]): string | undefined {
 	const kinds = new LineKinds();
 	const told = lines.map((line) => ({ line, kind: kinds.next(line) }));
-	const own = told.filter(
-		({ line, kind }) => kind === "own" && !SILENT.test(line),
+	const speaking = told.filter(
+		({ line, kind }) => kind !== "own" || !SILENT.test(line),
 	);
+	const own = speaking.filter(({ kind }) => kind === "own");
 	const fatal = own.findLast(({ line }) => PYTHON_FATAL.test(line));
-	if (fatal !== undefined) {
-		const place = told
-			.filter(({ kind }) => kind === "failed_thread")
+	const placeIn = (frames: LineKind): string | undefined =>
+		told
+			.filter(({ kind }) => kind === frames)
 			.flatMap(({ line }) => {
 				const [, file = "", number, name] = PYTHON_FRAME.exec(line) ?? [];
 				return file === "" || FOREIGN_PYTHON.test(file)
 					? []
-					: [`${file}:${number} in ${name}`];
+					: [`at ${file}:${number} in ${name}`];
 			})[0];
-		return place === undefined ? fatal.line : `${fatal.line}, at ${place}`;
+	const place = placeIn("failed_thread");
+	if (fatal !== undefined)
+		return place === undefined ? fatal.line : `${fatal.line}, ${place}`;
+	if (speaking.at(-1)?.kind !== "own") {
+		// Several calls of a worker run in threads, and its main thread waits.
+		const stood = place ?? placeIn("frames");
+		if (stood !== undefined) return stood;
 	}
 	const first = own.findLast(({ line }) => FIRST.test(line));
 	return (first ?? own.at(-1))?.line ?? lines.findLast((line) => line.trim());

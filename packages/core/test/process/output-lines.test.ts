@@ -458,6 +458,20 @@ test("one line tells most about an end: not the last frame, nor what an interpre
 		"panic: no disk",
 	);
 	expect(tellingLine(["up", "paper jam", ""])).toBe("paper jam");
+	// The stacks of a worker that hung: where its tool stood.
+	const stacks = [
+		"page 3",
+		"Thread 0x00007f11 (most recent call first):",
+		'  File "/usr/lib/python3.12/threading.py", line 982 in run',
+		"",
+		"Current thread 0x00007f12 (most recent call first):",
+		'  File "/usr/lib/python3.12/socket.py", line 720 in recv',
+		'  File "/srv/mail.py", line 7 in render',
+		'  File "<frozen runpy>", line 198 in _run_module_as_main',
+		"",
+	];
+	expect(tellingLine(stacks)).toBe("at /srv/mail.py:7 in render");
+	expect(tellingLine([...stacks, "paper jam"])).toBe("paper jam");
 	expect(tellingLine([])).toBeUndefined();
 });
 
