@@ -15,7 +15,7 @@ import { readRunFile } from "../../src/registry/history.ts";
 import { type RunLock, takeLock } from "../../src/registry/run-lock.ts";
 import { runPath } from "../../src/registry/run-name.ts";
 import { readFor } from "../registry/reading-program.ts";
-import { CLAIMANT, reaperBench, sqlite, start } from "./bench.ts";
+import { blindTo, CLAIMANT, reaperBench, sqlite, start } from "./bench.ts";
 import { craftRun, deadOwner, workerRow } from "./crafted-run.ts";
 import { machine } from "./hosts.ts";
 
@@ -55,6 +55,19 @@ test("a run whose owner's pid is its owner's still is alive, and its files are n
 	expect(claimRun(bench, name)).toEqual(spared("owner_alive"));
 });
 
+test("a pid that another process has by now is not the owner's", async () => {
+	const bench = reaperBench();
+	const { identity } = await start("sleeps.sh");
+	const { name } = await craftRun(bench.dataDir, {
+		...identity,
+		startTime: "1",
+	});
+	expect(claimRun(bench, name)).toMatchObject({
+		kind: "claimed",
+		claim: { mayLive: true },
+	});
+});
+
 test("after another boot of the same machine the owner is dead, and so is all that it started", async () => {
 	const bench = reaperBench();
 	const { name } = await craftRun(
@@ -85,6 +98,13 @@ test.each([
 		});
 	},
 );
+
+test("an owner that cannot be read is neither gone nor ours", async () => {
+	const owner = deadOwner();
+	const bench = reaperBench({ host: blindTo(owner) });
+	const { name } = await craftRun(bench.dataDir, owner);
+	expect(claimRun(bench, name)).toEqual(spared("identity_unknown"));
+});
 
 test("a held lock is an owner that cannot be seen from here", async () => {
 	const bench = reaperBench();

@@ -3,6 +3,7 @@ import {
 	mkdirSync,
 	renameSync,
 	rmSync,
+	statSync,
 	truncateSync,
 	writeFileSync,
 } from "node:fs";
@@ -189,6 +190,16 @@ test("a lock that another program holds by now is reported, and not taken from i
 	expect(types().at(-1)).toBe("registry.file_renewed");
 	expect(takeLock(sqlite, lockPath)).toBe("held");
 	expect(files.losses([])).toEqual([]);
+});
+
+test("a lock that was filled is emptied and held", async () => {
+	const { registry, lockPath, types } = await open();
+	rmSync(lockPath);
+	writeFileSync(lockPath, "no lock");
+	registry.flush();
+	expect(types()).toEqual(RENEWED);
+	expect(statSync(lockPath).size).toBe(0);
+	expect(takeLock(sqlite, lockPath)).toBe("held");
 });
 
 test("a lock that is not there cannot be mended, and one that is held is not removed", async () => {

@@ -147,6 +147,23 @@ function worker(incarnation: string): WatchedWorker {
 	return { incarnation, identity: virtual.host.self, groupId: 7 };
 }
 
+test("all of them are called with every worker in the order in which they are given, and released at the end", async () => {
+	await engagements.engage([protection("a"), protection("b")]);
+	engagements.watch(worker("w1"));
+	engagements.unwatch("w1");
+	await engagements.release();
+	expect(messages).toEqual([
+		"a engaged",
+		"b engaged",
+		"a watches w1",
+		"b watches w1",
+		"a leaves w1",
+		"b leaves w1",
+		"a released",
+		"b released",
+	]);
+});
+
 test("one that cannot work is reported, and the run opens without it", async () => {
 	const unavailable = protection("a", {
 		engage: async () => {

@@ -711,6 +711,15 @@ describe("output that ends", () => {
 		]);
 		expect(clock.pending()).toBe(0);
 	});
+
+	test("before the worker is ready is the end of its start, at once", async () => {
+		const { worker, process, clock } = await startingScene(conversing);
+		process.output.stdout.resume();
+		process.output.stdout.end();
+		await clock.advance(100);
+		expect(process.alive).toBe(false);
+		expect(worker.cause.reason).toBe("start_failed");
+	});
 });
 
 describe("the last answers of a worker that has ended", () => {
