@@ -274,6 +274,20 @@ test("a strategy that never answers holds no start: it is reported once, not ask
 	]);
 });
 
+test("a run whose file is damaged is cleaned up by marker alone, and its file set aside", async () => {
+	const bench = reaperBench();
+	const crafted = await craftRun(bench.dataDir);
+	writeFileSync(crafted.path, "");
+	const orphan = await start("sleeps.sh", crafted.marker);
+	const report = await reap(bench);
+	expect(report.reaped).toMatchObject([
+		{ pid: orphan.identity.pid, foundBy: "marker" },
+	]);
+	expect(report.setAside).toMatchObject([{ reason: expect.any(String) }]);
+	expect(existsSync(report.setAside[0]?.path ?? "")).toBe(true);
+	expect(eventsOf(bench, "registry.set_aside").length).toBe(1);
+});
+
 test("runs of this very process are not even looked at", async () => {
 	const bench = reaperBench();
 	const crafted = await craftRun(bench.dataDir, machine.self);

@@ -163,16 +163,19 @@ test("pools made by createPool share the run that is open, and it ends with the 
 	expect(pool.registry.state).toBe("terminated");
 });
 
-test("withPool without a function is refused before anything is started", async () => {
-	const dataDir = join(temporaryDirectory(), "absent");
-	await expect(
-		withPool({ ...POOL, dataDir }, undefined as never),
-	).rejects.toMatchObject({
-		code: "INVALID_OPTION",
-		message: expect.stringContaining("a function"),
-	});
-	expect(existsSync(dataDir)).toBe(false);
-});
+test.each([undefined, "action"])(
+	"withPool without a function (%s) is refused before anything is started",
+	async (action) => {
+		const dataDir = join(temporaryDirectory(), "absent");
+		await expect(
+			withPool({ ...POOL, dataDir }, action as never),
+		).rejects.toMatchObject({
+			code: "INVALID_OPTION",
+			message: expect.stringContaining("a function"),
+		});
+		expect(existsSync(dataDir)).toBe(false);
+	},
+);
 
 test.each<readonly [string, RunOptions]>([
 	["audit.intervalMs", { audit: { intervalMs: 100 } }],
