@@ -61,6 +61,18 @@ describe("VirtualClock", () => {
 		);
 	});
 
+	test("advances that are not awaited follow one another", async () => {
+		const clock = new VirtualClock();
+		const at: number[] = [];
+		clock.after(15, () => at.push(clock.now()));
+		const first = clock.advance(10);
+		const second = clock.advance(10);
+		await first;
+		expect(at).toEqual([]);
+		await second;
+		expect(at).toEqual([15]);
+	});
+
 	test("time that is no time is refused", () => {
 		const clock = new VirtualClock();
 		expect(() => clock.after(Number.NaN, () => undefined)).toThrow(RangeError);
