@@ -36,6 +36,15 @@ function recorded(...events: readonly SnakepitEvent[]): EventRecorder {
 	return recorder;
 }
 
+test("types are in the order in which they happened", () => {
+	const recorder = recorded(accepted, starting, settled);
+	expect(recorder.types()).toEqual([
+		"call.accepted",
+		"worker.starting",
+		"call.settled",
+	]);
+});
+
 describe("waiting", () => {
 	test("waitFor finds what happened before, next only what happens from now on", async () => {
 		const recorder = recorded(accepted);
