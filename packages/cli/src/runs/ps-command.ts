@@ -5,6 +5,7 @@ import {
 	coloured,
 	fitted,
 	folded,
+	quoted,
 	shortenedInside,
 	table,
 	terminalColumns,
@@ -25,6 +26,12 @@ import {
 	statusOf,
 } from "../wording/program-status.ts";
 import { lasted, runEnd } from "../wording/run-history.ts";
+import {
+	type FailedProgram,
+	failedLines,
+	failedPrograms,
+	failedStatus,
+} from "./failed-programs.ts";
 import { findPrograms } from "./find-programs.ts";
 import { otherLedgerLines, otherLedgers } from "./other-ledgers.ts";
 
@@ -60,22 +67,31 @@ async function ps(flags: PsFlags): Promise<void> {
 		.filter((facts) => run === undefined || runOf(facts).startsWith(run))
 		.map((facts) => ({ facts, status: programStatus(facts, remedies) }));
 	const ended = all ? await endedRuns(flags) : [];
-	if (run !== undefined && programs.length + ended.length === 0)
+	const failed = await failedPrograms(flags, found);
+	const known = programs.length + ended.length + failed.length;
+	if (run !== undefined && known === 0)
 		throw new CommandFailed(
 			"absent",
 			all
 				? `No run "${run}" is recorded. List recorded runs: snakepit ps -a.`
 				: `No run "${run}" is alive. List ended runs: snakepit ps -a.`,
 		);
-	const status = statusOf(programs);
+	const failures = failed.map(failedStatus);
+	const status = statusOf(programs, failures);
 	if (status.level === "trouble") process.exitCode = 1;
 	if (json)
-		return write(JSON.stringify(jsonOf(status, programs, ended), undefined, 2));
+		return write(
+			JSON.stringify(jsonOf(status, programs, failed, ended), undefined, 2),
+		);
 	const columns = terminalColumns();
 	const [verdict = "", ...more] = wrapped(status.text, columns, "");
 	write(coloured([verdict, ...more].join("\n"), status.level !== "trouble"));
+	const where = dataDir === undefined ? "" : ` --data-dir ${quoted(dataDir)}`;
 	const lines = [
 		...programLines(programs, status, columns),
+		...failedLines(failures, status.remark, `snakepit ps -a${where}`).flatMap(
+			(line) => wrapped(plainText(line), columns, ""),
+		),
 		...(ended.length > 0 ? ["", ...endedLines(ended, columns)] : []),
 		...(await endedElsewhere(flags)).flatMap((line) => folded(line, columns)),
 	];
@@ -275,6 +291,7 @@ function endedLines(ended: EndedRuns, columns: number): readonly string[] {
 function jsonOf(
 	verdict: Status,
 	programs: readonly JudgedProgram[],
+	failed: readonly FailedProgram[],
 	ended: EndedRuns,
 ) {
 	const { level, text } = verdict;
@@ -296,6 +313,7 @@ function jsonOf(
 				}),
 			),
 		})),
+		failed,
 		ended: ended.map((run) => ({
 			...{ runId: run.runId, pid: run.owner.pid },
 			program: run.program?.name,

@@ -394,12 +394,16 @@ export interface JudgedProgram {
 	readonly status: ProgramStatus;
 }
 
-/** Judges all programs together. */
-export function statusOf(programs: readonly JudgedProgram[]): Status {
-	const remarks = programs.flatMap(({ status }) => status.remarks);
+/** Judges all programs together. @param ended how programs ended that are worth a word: after all those that live. */
+export function statusOf(
+	programs: readonly JudgedProgram[],
+	ended: readonly ProgramStatus[] = [],
+): Status {
+	const statuses = [...programs.map(({ status }) => status), ...ended];
+	const remarks = statuses.flatMap(({ remarks }) => remarks);
 	const level =
 		WORST_FIRST.find((each) =>
-			programs.some(({ status }) => status.level === each),
+			statuses.some((status) => status.level === each),
 		) ?? "fine";
 	const [worst] = remarks.filter((remark) => remark.level === level);
 	if (level === "trouble" && worst !== undefined) {

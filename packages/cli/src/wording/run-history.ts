@@ -38,6 +38,33 @@ export function runEnd(run: RunHistory): RunEnd {
 
 type End = Omit<RunEnd, "detail"> & { readonly why?: string | undefined };
 
+/** How the program of a run that is over ended badly, and when; `undefined` where it did not. */
+export function badEnd(run: RunHistory):
+	| {
+			readonly wallMs: number;
+			/** What it did, in two or three words. */
+			readonly words: string;
+			/** Without a full stop. */
+			readonly cause: string;
+	  }
+	| undefined {
+	const { programEnd, endedAt = run.startedAt } = run;
+	const {
+		tone,
+		word,
+		why = "",
+	} = run.clean === true ? closedEnd(run) : diedEnd(run);
+	if (tone !== "bad") return undefined;
+	return {
+		wallMs: programEnd?.wallMs ?? deathSeen(run) ?? endedAt,
+		words: word === "out of memory" ? "ran out of memory" : word,
+		cause:
+			word === "crashed"
+				? errorText(programEnd?.error, run)
+				: why.replace(/\.$/, ""),
+	};
+}
+
 /** Of a run that its own program closed, in whatever way that ended. */
 function closedEnd(run: RunHistory): End {
 	const { programEnd: end } = run;

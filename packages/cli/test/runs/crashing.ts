@@ -15,6 +15,16 @@ const pool = await createPool({
 	...{ name: "bills", size: 1, dataDir, output: { echo: "none" } },
 });
 if (how === "exit") process.exit(7);
+if (how === "lives") {
+	console.log("up");
+	for await (const _ of process.stdin);
+	process.exit(0);
+}
+if (how === "SIGTERM") {
+	setInterval(() => {}, 2 ** 30);
+	process.kill(process.pid, how);
+	await new Promise(() => {});
+}
 if (how === "paused") {
 	pool.pause({ by: "the night shift" });
 	await pool.close();

@@ -1,7 +1,8 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { developmentPython } from "../../../../scripts/python-environment.ts";
 import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { snakepit } from "../run/started.ts";
@@ -13,8 +14,11 @@ const PROGRAM = join(import.meta.dirname, "crashing.ts");
 const STARTING = join(import.meta.dirname, "starting.ts");
 
 /** Runs a program to its end, and returns the directory of its ledger. */
-function ended(how: string, program: string = PROGRAM): string {
-	const dataDir = temporaryDirectory();
+function ended(
+	how: string,
+	program: string = PROGRAM,
+	dataDir: string = temporaryDirectory(),
+): string {
 	const own = [program, dataDir, ...(how === "" ? [] : [how])];
 	const env = {
 		...process.env,
@@ -183,6 +187,68 @@ test(
 			// Where it is no terminal, a row is one line.
 			expect(rows(command, dataDir)[0]).toMatch(new RegExp(`${WHERE}\\.$`));
 		}
+	},
+	DEADLINE_MS,
+);
+
+/** What `ps` of this ledger prints. */
+function ps(dataDir: string, ...more: readonly string[]) {
+	const { status, stdout } = snakepit(["ps", "--data-dir", dataDir, ...more]);
+	return { status, lines: stdout.trimEnd().split("\n") };
+}
+
+test(
+	"ps names a program that has crashed in the last hour, also below those that are fine, until a newer run of it lives or has ended well",
+	async () => {
+		const dataDir = ended("crash");
+		const says =
+			/^crashing\.ts \(run (\w{7})\) crashed \S+ m?s ago: RangeError: no such customer: 17, at bill \(.*crashing\.ts:\d+:\d+\)\. See: snakepit history --run \1 --data-dir \S+\.$/;
+		const alone = ps(dataDir);
+		expect(alone).toMatchObject({
+			...{ status: 1, lines: [expect.stringMatching(says)] },
+		});
+		const [, runId = ""] = says.exec(alone.lines[0] ?? "") ?? [];
+		expect(ps(dataDir, "--run", runId)).toMatchObject({ status: 1 });
+		const { stdout } = snakepit(["ps", "--json", "--data-dir", dataDir]);
+		expect(JSON.parse(stdout)).toMatchObject({
+			verdict: { level: "trouble" },
+			failed: [{ runId, program: "crashing.ts", words: "crashed" }],
+		});
+		const newer = spawn(
+			process.execPath,
+			["--conditions=snakepit-source", PROGRAM, dataDir, "lives"],
+			{ stdio: ["pipe", "pipe", "inherit"] },
+		);
+		onTestFinished(() => void newer.kill("SIGKILL"));
+		await once(newer.stdout, "data");
+		const beside = ps(dataDir);
+		expect(beside.lines[0]).toMatch(/^1 program runs with 1 pool/);
+		expect(beside.status).toBe(0);
+		newer.stdin.end();
+		await once(newer, "exit");
+		expect(ps(dataDir)).toEqual({
+			...{ status: 0, lines: ["No program of yours has an open run here."] },
+		});
+	},
+	DEADLINE_MS,
+);
+
+test(
+	"of many programs that ended badly, ps names three; one that its user ended by SIGTERM did not",
+	() => {
+		const dataDir = ended("crash");
+		for (const how of ["crash", "exit", "no program", "crash"])
+			ended(how, PROGRAM, dataDir);
+		const [verdict, ...below] = ps(dataDir).lines;
+		expect(verdict).toMatch(/ crashed .* Also: .*: exited with code 7; /);
+		expect(below).toEqual([
+			expect.stringMatching(/ crashed .* ago: StartError SPAWN_FAILED: /),
+			expect.stringMatching(
+				/ exited with code 7 .* ago: It called process\.exit\(7\) at /,
+			),
+			`and 2 more: snakepit ps -a --data-dir ${dataDir}`,
+		]);
+		expect(ps(ended("SIGTERM"))).toMatchObject({ status: 0 });
 	},
 	DEADLINE_MS,
 );

@@ -203,7 +203,8 @@ test(
 		expect(inspected.first).toMatch(/\(host died\) of host-program\.ts/);
 		await snakepit(["reap", "--data-dir", host.dataDir], state);
 		const { stdout: after } = await snakepit(["ps", "-a"], state);
-		expect(after).not.toContain(`(run ${host.runId}) died`);
+		expect(after).not.toContain(`(run ${host.runId}) died without closing`);
+		expect(after).toContain(`(run ${host.runId}) died `);
 		expect(after).toContain(
 			`Other programs have a ledger of their own: ${where}.`,
 		);

@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import {
 	creditProtections,
 	deathOf,
@@ -50,6 +50,11 @@ export interface HistoryOptions {
 	 * `workersPerRun` says. This opens no history file, so it is fast even with a long history.
 	 */
 	readonly only?: "living" | undefined;
+	/**
+	 * Only runs whose end is recorded, and whose file was written at this time or later, in milliseconds since the Unix
+	 * epoch: with all that ended since then, perhaps some that ended before. This opens no other file.
+	 */
+	readonly endedSinceMs?: number | undefined;
 }
 
 /** One run, living or ended, and how its workers ended. */
@@ -69,7 +74,7 @@ export interface RunHistory extends Omit<RunRecord, "state"> {
 }
 
 export const READ_DEFAULTS: Readonly<
-	Complete<Omit<HistoryOptions, "dataDir" | "only">>
+	Complete<Omit<HistoryOptions, "dataDir" | "only" | "endedSinceMs">>
 > = {
 	runs: HISTORY_DEFAULTS.runs.value,
 	workersPerRun: 1_000,
@@ -82,6 +87,7 @@ export const READ_CHECKS: Readonly<Record<keyof HistoryOptions, Check>> = {
 	workersPerRun: optional(wholeNumber(0)),
 	failedCallsPerRun: optional(wholeNumber(0)),
 	only: optional(oneOf("living")),
+	endedSinceMs: optional(wholeNumber(0)),
 };
 
 /**
@@ -99,19 +105,22 @@ export async function* readHistory(
 ): AsyncGenerator<RunHistory, void, undefined> {
 	checkOptions("readHistory", options, READ_CHECKS);
 	assertPlatform(process.platform);
-	const sqlite = await loadSqlite();
 	const host = thisMachine();
 	const { self } = host;
 	const path = findStateDirectory(options.dataDir, self.machineId);
 	if (path === undefined) return;
 	const directory = new LedgerDirectory(realpathSync(path), "look");
+	const groups = bySecond(directory, options);
+	// Whoever looks for what has just ended mostly finds nothing.
+	if (options.endedSinceMs !== undefined && groups.length === 0) return;
+	const sqlite = await loadSqlite();
 	const own = ownRegistry(directory.path);
 	const latest = options.workersPerRun ?? READ_DEFAULTS.workersPerRun;
 	const calls = options.failedCallsPerRun ?? READ_DEFAULTS.failedCallsPerRun;
 	const { only } = options;
 	const parts = { sqlite, directory, host, latest, calls, only };
 	let left = options.runs ?? READ_DEFAULTS.runs;
-	for (const names of bySecond(directory, only)) {
+	for (const names of groups) {
 		const found: RunHistory[] = [];
 		for (const name of names) {
 			if (name.runId === own?.runId) found.push(ownHistory(own, parts));
@@ -128,11 +137,18 @@ export async function* readHistory(
 /** The second of the start is in the names: no file has to be opened to sort by it, latest first. */
 function bySecond(
 	directory: LedgerDirectory,
-	only: HistoryOptions["only"],
+	{ only, endedSinceMs }: HistoryOptions,
 ): readonly (readonly RunName[])[] {
 	const nowMs = systemClock.wall();
 	const ended = only === "living" ? [] : directory.endedRuns();
-	const names = [...directory.openRuns(), ...ended];
+	const names =
+		endedSinceMs === undefined
+			? [...directory.openRuns(), ...ended]
+			: ended.filter((name) => {
+					const path = runPath(directory.history, name, "db");
+					const file = statSync(path, { throwIfNoEntry: false });
+					return file !== undefined && file.mtimeMs >= endedSinceMs;
+				});
 	const groups = Map.groupBy(names, ({ runId }) => generatedAt(runId, nowMs));
 	return [...groups].sort(([a], [b]) => b - a).map(([, names]) => names);
 }

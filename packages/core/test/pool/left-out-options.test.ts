@@ -51,6 +51,7 @@ const HISTORY: LeftOut<Omit<HistoryOptions, "dataDir">> = {
 	workersPerRun: undefined,
 	failedCallsPerRun: undefined,
 	only: undefined,
+	endedSinceMs: undefined,
 };
 const POOL: LeftOut<Omit<PoolOptions, "adapter">> = {
 	name: undefined,
