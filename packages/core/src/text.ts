@@ -1,4 +1,9 @@
 // Text of workers, for display.
 
-export { tellingLine } from "./contract/telling-lines.ts";
+export {
+	bridgeFramesText,
+	foldedFrames,
+	framesOfBridge,
+	tellingLine,
+} from "./contract/telling-lines.ts";
 export { plainText, terminalText } from "./contract/text.ts";

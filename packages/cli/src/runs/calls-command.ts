@@ -1,4 +1,5 @@
 import type { FailedCall, RunHistory } from "@snakepit/core/inspect";
+import { foldedFrames } from "@snakepit/core/text";
 import type { Command } from "commander";
 import { CommandFailed, noteAbsent } from "../command/failures.ts";
 import {
@@ -277,7 +278,7 @@ export function detailsOf(
 	const { message, traceback, args, traceId, alike } = call;
 	const lines = linesOf(message);
 	return [
-		...(whole ? lines : lines.slice(0, 1)),
+		...(whole ? foldedFrames(lines) : lines.slice(0, 1)),
 		...(args === undefined ? [] : [`arguments: ${oneLine(jsonOf(args))}`]),
 		...(traceId === undefined ? [] : [`trace: ${traceId}`]),
 		...(alike === 0 ? [] : [`${wholeNumber(alike)} more like it`]),

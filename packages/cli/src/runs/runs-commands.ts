@@ -1,5 +1,5 @@
 import type { RunHistory } from "@snakepit/core/inspect";
-import { tellingLine } from "@snakepit/core/text";
+import { foldedFrames, tellingLine } from "@snakepit/core/text";
 import type { Command } from "commander";
 import { CommandFailed, noteAbsent } from "../command/failures.ts";
 import { DATA_DIR, JSON_FLAG, positiveNumber } from "../command/flags.ts";
@@ -340,5 +340,5 @@ function withLastLine(text: string, lines: readonly string[]): string {
 function outputOf(
 	incident: Pick<RunIncident, "lines"> | undefined,
 ): readonly string[] {
-	return (incident?.lines ?? []).map((line) => `    ${line}`);
+	return foldedFrames(incident?.lines ?? []).map((line) => `    ${line}`);
 }

@@ -1,4 +1,5 @@
 import type { StacksSnapshot } from "@snakepit/control";
+import { bridgeFramesText, framesOfBridge } from "@snakepit/core/text";
 import { counted, duration, plainText, timeOfDay } from "./figures.ts";
 
 /** One thread of a Python worker, or one coroutine that waits in its event loop. */
@@ -19,11 +20,6 @@ const NAMES = / (0x[0-9a-f]+)=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")/g;
 const COROUTINE = /^(Coroutine of .*) \(most recent call first\):$/;
 const THREAD =
 	/^(?:Current thread|Thread) (0x[0-9a-f]+)(?: \[([^\]]*)\])? .*:$/;
-const BRIDGE = /[/\\]snakepit_bridge[/\\]/;
-/** The standard library, and not what is installed in it. */
-const STANDARD =
-	/File "(?:<frozen |(?!.*site-packages)[^"]*[/\\]lib[/\\]python3\.\d+[/\\])/;
-
 /**
  * The threads of a dump of `faulthandler`: those that run tools first, the main thread before others. Empty if the lines
  * are something else, as of a program that is not Python.
@@ -62,18 +58,14 @@ function threadStack({
 	readonly name: string;
 	readonly frames: readonly string[];
 }): ThreadStack {
-	const isOurs = (frame: string): boolean =>
-		BRIDGE.test(frame) || STANDARD.test(frame);
-	const hasBridge = frames.some((frame) => BRIDGE.test(frame));
-	if (hasBridge && frames.every(isOurs))
+	const below = framesOfBridge(frames);
+	if (frames.length > 0 && below === frames.length)
 		return { name, runs: "bridge", frames, below: 0 };
-	const outermost = frames.findLastIndex((frame) => !isOurs(frame));
-	const shown = hasBridge ? frames.slice(0, outermost + 1) : frames;
 	return {
 		name,
 		runs: "tools",
-		frames: shown,
-		below: frames.length - shown.length,
+		frames: frames.slice(0, frames.length - below),
+		below,
 	};
 }
 
@@ -100,9 +92,7 @@ export function stacksLines(stacks: StacksSnapshot): readonly string[] {
 					"",
 					`${name} (most recent call first):`,
 					...frames,
-					...(below > 0
-						? [`  … ${counted(below, "frame")} of the bridge`]
-						: []),
+					...(below > 0 ? [bridgeFramesText(below)] : []),
 				])),
 		...(ofBridge > 0
 			? [

@@ -87,6 +87,96 @@ export function tellingLine(lines: readonly string[]): string | undefined {
 	return (first ?? own.at(-1))?.line ?? lines.findLast((line) => line.trim());
 }
 
+const THREAD = /\(most recent call first\):$/;
+/** What a line of a program's output has before it in the message of an error. */
+const QUOTED = /^ {2}\| /;
+const BRIDGE = /[/\\]snakepit_bridge[/\\]/;
+/** The standard library, and not what is installed in it. */
+const STANDARD =
+	/File "(?:<frozen |(?!.*site-packages)[^"]*[/\\]lib[/\\]python3\.\d+[/\\])/;
+
+/**
+ * How many of the outermost frames of a thread are the bridge's, and Python's own between and below them: all of them in a
+ * thread that runs no code of tools.
+ *
+ * @param frames the innermost first.
+ */
+export function framesOfBridge(frames: readonly string[]): number {
+	if (!frames.some((frame) => BRIDGE.test(frame))) return 0;
+	const isOurs = (frame: string): boolean =>
+		BRIDGE.test(frame) || STANDARD.test(frame);
+	return frames.length - 1 - frames.findLastIndex((frame) => !isOurs(frame));
+}
+
+/** What stands for so many frames of the bridge. */
+export function bridgeFramesText(count: number): string {
+	return `  … ${count} frame${count === 1 ? "" : "s"} of the bridge`;
+}
+
+/**
+ * Lines of output, or of a message that quotes them, in which the frames of the bridge in the stacks of threads are one
+ * line. They stay where no thread runs code of tools.
+ */
+export function foldedFrames(lines: readonly string[]): readonly string[] {
+	const parts: { readonly lines: string[]; readonly of: "thread" | "text" }[] =
+		[];
+	for (const line of lines) {
+		const text = line.replace(QUOTED, "");
+		const last = parts.at(-1);
+		const isFrame = PYTHON_FRAME.test(text);
+		if (THREAD.test(text)) parts.push({ lines: [line], of: "thread" });
+		else if (last === undefined || (last.of === "thread" && !isFrame))
+			parts.push({ lines: [line], of: "text" });
+		else last.lines.push(line);
+	}
+	const threads = parts.filter(({ of }) => of === "thread");
+	const runsTools = ({ lines: [, ...frames] }: (typeof parts)[number]) =>
+		framesOfBridge(frames) < frames.length;
+	if (!threads.some(runsTools)) return lines;
+	return parts.flatMap(({ lines: [first = "", ...rest], of }) => {
+		const below = of === "thread" ? framesOfBridge(rest) : 0;
+		if (below === 0) return [first, ...rest];
+		const quoted = QUOTED.exec(first)?.[0] ?? "";
+		return [first, ...rest.slice(0, -below), quoted + bridgeFramesText(below)];
+	});
+}
+
+/**
+ * Where the program's own code stood: the innermost of its frames in the thread that failed, in any other thread, or in a
+ * traceback. `undefined` where no line says it.
+ */
+function ownFrame(lines: readonly string[]): string | undefined {
+	const texts = lines.map((line) => line.replace(QUOTED, ""));
+	const isOwn = (text: string): boolean =>
+		PYTHON_FRAME.test(text) && !FOREIGN_PYTHON.test(text);
+	const kinds = new LineKinds();
+	const failed = texts.map((text) => kinds.next(text) === "failed_thread");
+	const inFailed = texts.findIndex((text, at) => failed[at] && isOwn(text));
+	if (inFailed >= 0) return lines[inFailed];
+	const isStack = texts.some((text) => THREAD.test(text));
+	return lines[isStack ? texts.findIndex(isOwn) : texts.findLastIndex(isOwn)];
+}
+
+/**
+ * A text that is limited in its characters: both ends of it, because a message ends with what to do next, and a traceback
+ * with the line that failed. Frames of the bridge and lists of modules give way first, and the innermost frame of the
+ * program's own code never does.
+ */
+export function bothEnds(text: string, most: number): string {
+	if (text.length <= most) return text;
+	const lines = foldedFrames(
+		text.split("\n").filter((line) => !MODULES.test(line.replace(QUOTED, ""))),
+	);
+	const short = lines.join("\n");
+	if (short.length <= most) return short;
+	const own = ownFrame(lines)?.slice(0, Math.floor(most / 2));
+	const half = Math.floor((most - (own?.length ?? 0)) / 2);
+	const ends = [short.slice(0, half), short.slice(-half)];
+	return own === undefined || ends.some((end) => end.includes(own))
+		? `${short.slice(0, Math.floor(most / 2))} … ${short.slice(-Math.floor(most / 2))}`
+		: `${ends[0]} …\n${own}\n… ${ends[1]}`;
+}
+
 /** Five frames of Python's own stand between a module and the one that imports it. */
 const IMPORT_SYSTEM = /^\s+File "<frozen importlib/;
 
@@ -109,8 +199,11 @@ export function lastCharacters(
 	lines: readonly string[],
 	most: number,
 ): readonly string[] {
+	const total = lines.reduce((sum, { length }) => sum + Math.max(1, length), 0);
 	const kinds = new LineKinds();
-	const told = lines.map((line) => ({ line, kind: kinds.next(line) }));
+	const told = (total <= most ? lines : foldedFrames(lines)).map((line) => ({
+		...{ line, kind: kinds.next(line) },
+	}));
 	const size = (which: (kind: LineKind) => boolean): number =>
 		told.reduce(
 			(sum, { line, kind }) =>
@@ -124,11 +217,20 @@ export function lastCharacters(
 	);
 	const kept: string[] = [];
 	let [own, frames] = [share.own, share.frames];
-	// The innermost frames of the thread that failed come first.
+	// The innermost frame of the program's own code comes first, and then those of the thread that failed.
 	const failed = told.filter(({ kind }) => kind === "failed_thread");
 	const fitsWhole = size((kind) => kind === "failed_thread") <= frames;
 	const fits = new Set<object>();
+	const place = ownFrame(told.map(({ line }) => line));
+	const innermost = told.find(
+		({ line, kind }) => kind !== "own" && line === place,
+	);
+	if (innermost !== undefined && innermost.line.length <= frames) {
+		fits.add(innermost);
+		frames -= innermost.line.length;
+	}
 	for (const each of failed) {
+		if (each === innermost) continue;
 		if (!fitsWhole && IMPORT_SYSTEM.test(each.line)) continue;
 		if (each.line.length > frames) break;
 		fits.add(each);
@@ -138,13 +240,14 @@ export function lastCharacters(
 		const { line, kind } = each;
 		if (MODULES.test(line)) continue;
 		const length = Math.max(1, line.length);
-		if (kind === "own") {
+		if (fits.has(each)) kept.unshift(line);
+		else if (kind === "own") {
 			if (own > 0) kept.unshift(line.slice(-own));
 			own -= length;
 		} else if (kind === "frames") {
 			if (frames > 0) kept.unshift(line.slice(-frames));
 			frames -= length;
-		} else if (fits.has(each)) kept.unshift(line);
+		}
 	}
 	return kept;
 }

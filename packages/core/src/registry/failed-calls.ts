@@ -2,6 +2,7 @@ import type { FailedCall as ServedFailedCall } from "@snakepit/control/server";
 import type { ErrorCode } from "../contract/error-codes.ts";
 import type { AttemptDetails, EventOf } from "../contract/events.ts";
 import { shortened } from "../contract/shortened.ts";
+import { bothEnds } from "../contract/telling-lines.ts";
 import { parseObject } from "./incidents.ts";
 
 /**
@@ -251,13 +252,6 @@ function timesOf(
 	const pausedMs = sum((each) => each.pauseMs ?? 0);
 	const leftMs = isWaiting ? totalMs - waitedMs - ranMs - pausedMs : 0;
 	return { waitedMs: waitedMs + Math.max(0, leftMs), ranMs };
-}
-
-/** A message ends with what to do next, and a traceback with the line that failed. */
-function bothEnds(text: string, most: number): string {
-	if (text.length <= most) return text;
-	const half = Math.floor(most / 2);
-	return `${text.slice(0, half)} … ${text.slice(-half)}`;
 }
 
 /** Reads a call from the ledger; `undefined` when `text` is none. */

@@ -8,6 +8,8 @@ import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Clock } from "../../src/contract/clock.ts";
 import {
+	bothEnds,
+	foldedFrames,
 	lastCharacters,
 	tellingLine,
 } from "../../src/contract/telling-lines.ts";
@@ -427,6 +429,73 @@ test("the frames of a crash push out neither the program's own last lines nor th
 		'  File "/srv/invoices/tools.py", line 17 in read_invoice',
 	);
 	expect(kept.join("").length).toBeLessThanOrEqual(2_000);
+});
+
+/** Of a tool that a thread of the bridge runs, below a library; a thread of the bridge waits. */
+function bridgeCrash(depth: number): readonly string[] {
+	const bridge = (name: string) =>
+		`  File "/srv/shop/.venv/lib/python3.12/site-packages/snakepit_bridge/conversation/${name}.py", line 71 in run_${name}`;
+	const own = (name: string) =>
+		`  File "/usr/lib/python3.12/${name}.py", line 9 in run`;
+	return [
+		"Fatal Python error: Segmentation fault",
+		"",
+		"Thread 0x00007f5f1e7fc6c0 (most recent call first):",
+		...[own("selectors"), bridge("channel"), own("threading")],
+		"",
+		"Current thread 0x00007f5f1f7fe740 (most recent call first):",
+		...Array.from({ length: depth }, () => own("ctypes/__init__")),
+		'  File "/srv/shop/images.py", line 6 in resize',
+		...Array.from({ length: 12 }, (_, at) => bridge(`step${at}`)),
+		own("threading"),
+		"",
+		`Extension modules: ${"numpy.core._multiarray_umath, ".repeat(200)}(total: 200)`,
+	];
+}
+const PLACE = '  File "/srv/shop/images.py", line 6 in resize';
+
+test("the frames of the bridge fold into a line, in output and in a message that quotes it; without tools they stay", () => {
+	const folded = foldedFrames(bridgeCrash(1));
+	expect(folded.slice(2, 8)).toEqual([
+		"Thread 0x00007f5f1e7fc6c0 (most recent call first):",
+		"  … 3 frames of the bridge",
+		"",
+		"Current thread 0x00007f5f1f7fe740 (most recent call first):",
+		'  File "/usr/lib/python3.12/ctypes/__init__.py", line 9 in run',
+		PLACE,
+	]);
+	expect(folded.slice(8, 10)).toEqual(["  … 13 frames of the bridge", ""]);
+	const quoted = bridgeCrash(1).map((line) => `  | ${line}`);
+	expect(foldedFrames(quoted)).toEqual(folded.map((line) => `  | ${line}`));
+	expect(foldedFrames(folded)).toEqual(folded);
+	const without = bridgeCrash(0).filter((line) => line !== PLACE);
+	expect(foldedFrames(without)).toEqual(without);
+});
+
+test("however a crash is cut, the innermost frame of the program's own code stays", () => {
+	for (const depth of [1, 40]) {
+		const crash = bridgeCrash(depth);
+		const kept = lastCharacters(["page 3", ...crash], 1_000);
+		expect(kept).toContain(PLACE);
+		expect(kept).toContain("page 3");
+		expect(kept.join("").length).toBeLessThanOrEqual(1_000);
+		const tail = new OutputTail(20);
+		for (const line of crash) tail.push(line);
+		const message = `Worker p-0 was ended by SIGSEGV.${tail.paragraph()}`;
+		const cut = bothEnds(message, 2_000);
+		expect(cut).toContain(`\n  | ${PLACE}\n`);
+		expect(cut.length).toBeLessThanOrEqual(2_010);
+		expect(cut).toMatch(/^Worker p-0 .* of the bridge/s);
+	}
+	// Of threads in which calls run, when the main one waits.
+	const threads = Array.from({ length: 40 }, () => [
+		"Thread 0x00007f11 (most recent call first):",
+		'  File "/usr/lib/python3.12/threading.py", line 982 in wait',
+		"",
+	]);
+	const hung = ["Thread 0x00007f10 (most recent call first):", PLACE, ""];
+	expect(lastCharacters([...hung, ...threads.flat()], 1_000)).toContain(PLACE);
+	expect(bothEnds("x".repeat(9), 4)).toBe("xx … xx");
 });
 
 test("one line tells most about an end: not the last frame, nor what an interpreter prints after it", () => {
