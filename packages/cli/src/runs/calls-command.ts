@@ -1,5 +1,5 @@
 import type { FailedCall, RunHistory } from "@snakepit/core/inspect";
-import { foldedFrames } from "@snakepit/core/text";
+import { foldedFrames, tellingLine } from "@snakepit/core/text";
 import type { Command } from "commander";
 import { CommandFailed, noteAbsent } from "../command/failures.ts";
 import {
@@ -23,9 +23,16 @@ import {
 	plainText,
 	whole as wholeNumber,
 } from "../wording/figures.ts";
+import {
+	alikeText,
+	type FoldedRow,
+	foldedRows,
+	timesText,
+} from "./folded-rows.ts";
 import { otherLedgerLines, otherLedgers } from "./other-ledgers.ts";
 
 interface CallsFlags {
+	readonly all?: boolean;
 	readonly failed?: boolean;
 	readonly since?: number;
 	readonly command?: string;
@@ -49,6 +56,7 @@ export function addCalls(program: Command): void {
 		.option("--pool <name>", "only calls of this pool")
 		.option("--code <code>", "only calls with this code of the error")
 		.option("--lines", "with whole messages and tracebacks")
+		.option("--all", "every one, in a row of its own")
 		.option("--run <id>", "only this run: its id, or the beginning of it")
 		.option(
 			"--runs <number>",
@@ -77,7 +85,13 @@ async function calls(flags: CallsFlags): Promise<void> {
 	const lines =
 		found.length === 0
 			? folded(noneText(recorded.length, flags), columns)
-			: callLines(found, flags.lines ?? false, again, columns);
+			: callLines(
+					found,
+					flags.lines ?? false,
+					again,
+					columns,
+					flags.all ? "every" : "folded",
+				);
 	const isAll = flags.dataDir === undefined && flags.run === undefined;
 	const others = isAll ? otherLedgerLines(await otherLedgers()) : [];
 	for (const line of [
@@ -153,41 +167,78 @@ const TITLES = [
 ];
 
 /**
- * The first 50 calls as text: a row for each, and what is known of its failure below it.
+ * The first 50 calls as text: a row for each, and what is known of its failure below it. Those that failed alike and follow
+ * each other are one row, that of the last.
  *
  * @param calls at least one.
  * @param whole with the whole message and the traceback; otherwise, the first line of the message.
  * @param again the command that lists the same calls.
  * @param columns of the terminal; 0 elsewhere: no line is broken.
+ * @param rows `"every"`: all calls, each in a row of its own.
  */
 export function callLines(
 	calls: readonly CallOfRun[],
 	whole: boolean,
 	again: string,
 	columns: number,
+	rows: "folded" | "every",
 ): readonly string[] {
-	const shown = calls.slice(0, MOST);
-	const [titles = "", ...rows] = callRows(shown, columns);
-	const older = calls.length - shown.length;
+	const all: readonly FoldedRow<CallOfRun>[] =
+		rows === "every"
+			? calls.map((last) => ({ last, all: [last] }))
+			: foldedRows(calls, kindOf);
+	const shown = rows === "every" ? all : all.slice(0, MOST);
+	const [titles = "", ...texts] = callRows(
+		shown.map(({ last }) => last),
+		columns,
+	);
+	const older = all.slice(shown.length).flatMap((row) => row.all).length;
+	const isFolded = shown.some((row) => row.all.length > 1);
 	return [
 		totals(calls),
 		titles,
-		...rows.flatMap((row, index) => [
-			row,
-			...detailsOf(shown[index], whole).map((line) => `    ${line}`),
+		...texts.flatMap((text, index) => [
+			text,
+			...foldedDetails(shown[index], whole).map((line) => `    ${line}`),
 		]),
-		...(!whole && shown.some(isLong)
+		...(!whole && shown.some(({ last }) => isLong(last))
 			? [`Whole messages and tracebacks: ${again} --lines`]
 			: []),
 		...(older > 0
 			? [
-					`${counted(older, "older call")} ${older === 1 ? "is" : "are"} not shown. All of them: ${again} --json`,
+					`${counted(older, "older call")} ${older === 1 ? "is" : "are"} not shown. All of them: ${again} --all`,
 				]
-			: []),
+			: isFolded
+				? [`Each in a row of its own: ${again} --all`]
+				: []),
 	].flatMap((line) =>
 		// A row of the narrow table is two lines.
 		line.split("\n").flatMap((part) => folded(part, columns)),
 	);
+}
+
+/** Equal for calls that failed alike, with the same input, on whichever worker. */
+function kindOf(call: CallOfRun): string {
+	const { runId, pool, command, code, workerId, message = "", args } = call;
+	const lines = linesOf(message);
+	const text = `${lines[0] ?? ""} ${tellingLine(lines.map((line) => line.replace(/^ {2}\| /, ""))) ?? ""}`;
+	const said =
+		workerId === undefined ? text : text.replaceAll(workerId, "worker");
+	return jsonOf([runId, pool, command, code, alikeText(said), args]);
+}
+
+function foldedDetails(
+	row: FoldedRow<CallOfRun> | undefined,
+	whole: boolean,
+): readonly string[] {
+	if (row === undefined || row.all.length === 1)
+		return detailsOf(row?.last, whole);
+	const { last, all } = row;
+	const firstMs = all.at(-1)?.wallMs ?? last.wallMs;
+	return [
+		timesText(countOf(all), firstMs, last.wallMs),
+		...detailsOf({ ...last, alike: 0 }, whole),
+	];
 }
 
 /** The titles, and a row for each call: of two lines where the terminal is too narrow for one. */
@@ -231,23 +282,42 @@ function whereText(call: CallOfRun | undefined): string {
 	return `run ${runId}, ${on}, ${counted(attempts, "try", "tries")}, waited ${duration(waitedMs)}, ran ${duration(ranMs)}`;
 }
 
-/** How many calls failed, and with which commands and codes most often: a rare failure is not hidden by a frequent one. */
+/** With those that are only counted. */
+function countOf(calls: readonly CallOfRun[]): number {
+	return calls.reduce((all, { alike }) => all + 1 + alike, 0);
+}
+
+/**
+ * How many calls failed, and with which commands and codes most often: a rare failure is not hidden by a frequent one. Of
+ * several programs, or several pools of one, it names them.
+ */
 function totals(calls: readonly CallOfRun[]): string {
-	const sum = (some: readonly CallOfRun[]): number =>
-		some.reduce((all, { alike }) => all + 1 + alike, 0);
+	const place = placeOf(calls);
 	const kinds = [
-		...Map.groupBy(calls, ({ command = "", code }) =>
-			`${oneLine(command)} ${code}`.trim(),
-		),
+		...Map.groupBy(calls, (call) => {
+			const { command = "", code } = call;
+			return `${`${oneLine(command)} ${code}`.trim()}${place(call)}`;
+		}),
 	]
-		.map(([kind, some]) => ({ kind, count: sum(some) }))
+		.map(([kind, some]) => ({ kind, count: countOf(some) }))
 		.toSorted((a, b) => b.count - a.count);
 	const parts = kinds
 		.slice(0, MOST_KINDS)
 		.map(({ kind, count }) => `${wholeNumber(count)} ${kind}`);
 	const others = kinds.length - parts.length;
 	if (others > 0) parts.push(`and ${counted(others, "more kind")}`);
-	return `${counted(sum(calls), "call")} failed: ${parts.join(", ")}.`;
+	return `${counted(countOf(calls), "call")} failed: ${parts.join(", ")}.`;
+}
+
+/** What tells the calls' places apart: their programs, otherwise their pools. */
+function placeOf(calls: readonly CallOfRun[]): (call: CallOfRun) => string {
+	const program = ({ program, runId }: CallOfRun): string =>
+		program ?? `run ${runId}`;
+	if (new Set(calls.map(program)).size > 1)
+		return (call) => ` in ${oneLine(program(call))}`;
+	return new Set(calls.map(({ pool }) => pool)).size > 1
+		? ({ pool }) => ` in pool ${oneLine(pool)}`
+		: () => "";
 }
 
 function rowOf(call: CallOfRun): readonly string[] {

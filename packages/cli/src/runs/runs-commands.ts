@@ -20,11 +20,18 @@ import {
 	lasted,
 	runEnd,
 } from "../wording/run-history.ts";
+import {
+	alikeText,
+	type FoldedRow,
+	foldedRows,
+	timesText,
+} from "./folded-rows.ts";
 import { otherLedgerLines, otherLedgers } from "./other-ledgers.ts";
 import { addPs } from "./ps-command.ts";
 import { addReap } from "./reap-command.ts";
 
 interface RunsFlags {
+	readonly all?: boolean;
 	readonly dataDir?: string;
 	readonly json?: boolean;
 	readonly lines?: boolean;
@@ -51,6 +58,7 @@ export function addRuns(program: Command): void {
 		.action(history);
 	add("incidents", "list crashes, kills and lost hosts, latest first")
 		.option("--lines", "with the last lines of each worker's output")
+		.option("--all", "every one, in a row of its own")
 		.option(
 			"--runs <number>",
 			"from at most this many runs",
@@ -210,7 +218,12 @@ async function incidents(flags: RunsFlags): Promise<void> {
 		.toSorted((a, b) => (b.wallMs ?? LATEST) - (a.wallMs ?? LATEST));
 	if (json) return write(JSON.stringify(all, undefined, 2));
 	const columns = terminalColumns();
-	const lines = incidentLines(all, flags.lines ?? false, columns);
+	const lines = incidentLines(
+		all,
+		flags.lines ?? false,
+		columns,
+		flags.all ? "every" : "folded",
+	);
 	const others = await othersOf(flags);
 	for (const line of [
 		...lines,
@@ -279,54 +292,76 @@ function withoutBlankStart(lines: readonly string[]): readonly string[] {
 
 const MOST = 50;
 
+type Shown = Pick<RunIncident, "wallMs" | "runId" | "text" | "lines">;
+
 /**
- * The first 50 incidents as text, one row each.
+ * The first 50 incidents as text, one row each: those that are alike and follow each other are one.
  *
  * @param withOutput the last lines of each worker's output follow its row; otherwise the row contains only the last
  * line.
  * @param columns of the terminal; 0 elsewhere: no line is broken.
+ * @param rows `"every"`: all incidents, each in a row of its own.
  */
 export function incidentLines(
-	incidents: readonly Pick<
-		RunIncident,
-		"wallMs" | "runId" | "text" | "lines"
-	>[],
+	incidents: readonly Shown[],
 	withOutput: boolean,
 	columns: number,
+	rows: "folded" | "every",
 ): readonly string[] {
 	if (incidents.length === 0)
 		return ["No worker and no host ended unexpectedly."];
-	const shown = incidents.slice(0, MOST);
-	const begins = table([
+	const all: readonly FoldedRow<Shown>[] =
+		rows === "every"
+			? incidents.map((last) => ({ last, all: [last] }))
+			: foldedRows(
+					incidents,
+					({ runId, text, lines }) =>
+						`${runId} ${alikeText(withLastLine(text, lines))}`,
+				);
+	const shown = rows === "every" ? all : all.slice(0, MOST);
+	const [titles = "", ...begins] = table([
 		["TIME", "RUN", "WHAT"],
-		...shown.map(({ wallMs, runId }) => [
+		...shown.map(({ last: { wallMs, runId } }) => [
 			wallMs === undefined ? "unknown" : dayAndTime(wallMs),
 			...[runId, "."],
 		]),
 	]);
-	const [titles = "", ...rows] = begins.map((row, index) => {
-		const incident = shown[index - 1];
-		if (incident === undefined) return row;
-		const { text, lines } = incident;
-		return row.slice(0, -1) + (withOutput ? text : withLastLine(text, lines));
-	});
 	const indent = titles.length - "WHAT".length;
-	const older = incidents.length - shown.length;
+	const older = all.slice(shown.length).flatMap((row) => row.all).length;
+	const isFolded = shown.some((row) => row.all.length > 1);
 	return [
 		titles,
-		...rows.flatMap((row, index) => [
-			...folded(row, columns, indent),
+		...shown.flatMap((row, index) => [
+			...folded(
+				(begins[index] ?? "").slice(0, -1) + rowText(row, withOutput),
+				columns,
+				indent,
+			),
 			...(withOutput
-				? outputOf(shown[index]).flatMap((line) => folded(line, columns))
+				? outputOf(row.last).flatMap((line) => folded(line, columns))
 				: []),
 		]),
 		...(older > 0
 			? folded(
-					`${older} older incidents are not shown. All of them: snakepit incidents --json`,
+					`${counted(older, "older incident")} ${older === 1 ? "is" : "are"} not shown. All of them: snakepit incidents --all`,
 					columns,
 				)
-			: []),
+			: isFolded
+				? folded("Each in a row of its own: snakepit incidents --all", columns)
+				: []),
 	];
+}
+
+function rowText({ last, all }: FoldedRow<Shown>, withOutput: boolean): string {
+	const { wallMs, text, lines } = last;
+	const row = withOutput ? text : withLastLine(text, lines);
+	if (all.length === 1) return row;
+	const firstMs = all.at(-1)?.wallMs;
+	return `${row} ${
+		wallMs === undefined || firstMs === undefined
+			? `(${counted(all.length, "time")})`
+			: timesText(all.length, firstMs, wallMs)
+	}`;
 }
 
 /** With the line that tells most, unless the text says it already. */
@@ -337,8 +372,6 @@ function withLastLine(text: string, lines: readonly string[]): string {
 	return `${text}; ${line.startsWith("at ") ? line : `last line: ${line}`}`;
 }
 
-function outputOf(
-	incident: Pick<RunIncident, "lines"> | undefined,
-): readonly string[] {
-	return foldedFrames(incident?.lines ?? []).map((line) => `    ${line}`);
+function outputOf({ lines }: Shown): readonly string[] {
+	return foldedFrames(lines).map((line) => `    ${line}`);
 }

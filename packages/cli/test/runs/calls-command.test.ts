@@ -93,18 +93,20 @@ test("the newest 50 calls are shown, how many more there are, and how many faile
 		...{ attempts: 0, waitedMs: 1, ranMs: 0, totalMs: 1, alike: 0 },
 	};
 	const AGAIN = "snakepit calls --failed --pool p";
-	const lines = callLines(Array(52).fill(call), false, AGAIN, 0);
-	expect(lines).toHaveLength(53);
+	const many = Array.from({ length: 52 }, (_, args) => ({ ...call, args }));
+	const lines = callLines(many, false, AGAIN, 0, "folded");
+	expect(lines).toHaveLength(103);
 	expect(lines[0]).toBe("52 calls failed: 52 TOOL_FAILED.");
 	expect(lines.at(-1)).toBe(
-		"2 older calls are not shown. All of them: snakepit calls --failed --pool p --json",
+		"2 older calls are not shown. All of them: snakepit calls --failed --pool p --all",
 	);
+	expect(callLines(many, false, AGAIN, 0, "every")).toHaveLength(106);
 	expect(lines.join("\n")).not.toContain("\u001b");
-	expect(callLines([{ ...call, alike: 4_990 }], false, AGAIN, 0).at(-1)).toBe(
-		"    4,990 more like it",
-	);
+	expect(
+		callLines([{ ...call, alike: 4_990 }], false, AGAIN, 0, "folded").at(-1),
+	).toBe("    4,990 more like it");
 	const kinds = "abcdefghij".split("").map((command) => ({ ...call, command }));
-	expect(callLines(kinds, false, AGAIN, 0)[0]).toMatch(
+	expect(callLines(kinds, false, AGAIN, 0, "folded")[0]).toMatch(
 		/^10 calls failed: 1 a TOOL_FAILED, .*, 1 h TOOL_FAILED, and 2 more kinds\.$/,
 	);
 });
@@ -118,10 +120,66 @@ test("in a narrow terminal a call has two lines: its code is whole, a long comma
 		message: `no paper in ${"tray 7, ".repeat(20)}at all`,
 		args: { path: "/srv/a.png" },
 	};
-	const lines = callLines([call], false, "snakepit calls --failed", 80);
+	const lines = callLines(
+		[call],
+		false,
+		"snakepit calls --failed",
+		80,
+		"folded",
+	);
 	for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
 	const joined = lines.map((line) => line.trim()).join(" ");
 	expect(joined).toMatch(
 		/ printer\/c12 +print_very\S+…\S+long +TOOL_FAILED run abcdefg, on printer-0, 2 tries, waited 1\.0 ms, ran 0 ms no paper in tray 7,.* at all arguments: {"path":"\/srv\/a\.png"}$/,
+	);
+});
+
+test("calls that failed alike are one row, that of the last, and the sum names programs or pools where there are several", () => {
+	const at = new Date(2026, 10, 29, 8, 36, 40).getTime();
+	const crash = (number: number, more: Partial<CallOfRun> = {}): CallOfRun => ({
+		...{ runId: "abcdefg", program: "shop.js", pool: "images" },
+		...{ callId: `c${number}`, outcome: "failed", command: "resize" },
+		...{ wallMs: at + number * 7_000, workerId: `images-${number % 2}` },
+		...{ code: "WORKER_EXITED", ran: "maybe", alike: 0, attempts: 1 },
+		...{ waitedMs: 1, ranMs: 0, totalMs: 1, args: { path: "a.png" } },
+		message: `Worker images-${number % 2} (pid ${100 + number}) was ended by SIGSEGV after ${number} ms.\nIts last lines:\n  | page ${number}\n  | paper jam`,
+		...more,
+	});
+	const crashes = [11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0].map((each) =>
+		crash(each),
+	);
+	const shown = (calls: readonly CallOfRun[], rows: "folded" | "every") =>
+		callLines(calls, false, "snakepit calls --failed", 0, rows);
+	const lines = shown(crashes, "folded");
+	expect(lines[0]).toBe("12 calls failed: 12 resize WORKER_EXITED.");
+	expect(lines.slice(2)).toEqual([
+		expect.stringMatching(/ 08:37:57 .* images\/c11 .* images-1 /),
+		"    (12 times since 08:36:40)",
+		"    Worker images-1 (pid 111) was ended by SIGSEGV after 11 ms.",
+		'    arguments: {"path":"a.png"}',
+		"Whole messages and tracebacks: snakepit calls --failed --lines",
+		"Each in a row of its own: snakepit calls --failed --all",
+	]);
+	expect(shown(crashes, "every")).toHaveLength(2 + 3 * 12 + 1);
+	for (const other of [
+		{ args: { path: "b.png" } },
+		{ message: "no paper" },
+		{ command: "crop" },
+		{ runId: "bcdefgh" },
+		{ pool: "mails" },
+	])
+		expect(
+			shown([crash(2), crash(1, other)], "folded").join("\n"),
+		).not.toContain("times since");
+	expect(shown([crash(2, { alike: 3 }), crash(1)], "folded")[3]).toBe(
+		"    (5 times since 08:36:47)",
+	);
+	const sum = (more: Partial<CallOfRun>) =>
+		shown([crash(2), crash(1), crash(0, more)], "folded")[0];
+	expect(sum({ program: "mail.js" })).toBe(
+		"3 calls failed: 2 resize WORKER_EXITED in shop.js, 1 resize WORKER_EXITED in mail.js.",
+	);
+	expect(sum({ pool: "mails" })).toBe(
+		"3 calls failed: 2 resize WORKER_EXITED in pool images, 1 resize WORKER_EXITED in pool mails.",
 	);
 });

@@ -109,19 +109,19 @@ function incident(text: string, lines: readonly string[] = []) {
 }
 
 test("without incidents there is one sentence", () => {
-	expect(incidentLines([], false, 0)).toEqual([
+	expect(incidentLines([], false, 0, "folded")).toEqual([
 		"No worker and no host ended unexpectedly.",
 	]);
 });
 
 test("a row has the last line of output, or all lines follow it", () => {
 	const found = [incident("crashed", ["one", "two"]), incident("killed")];
-	expect(incidentLines(found, false, 0)).toEqual([
+	expect(incidentLines(found, false, 0, "folded")).toEqual([
 		"TIME     RUN      WHAT",
 		"unknown  abcdefg  crashed; last line: two",
 		"unknown  abcdefg  killed",
 	]);
-	expect(incidentLines(found, true, 0).slice(1)).toEqual([
+	expect(incidentLines(found, true, 0, "folded").slice(1)).toEqual([
 		"unknown  abcdefg  crashed",
 		"    one",
 		"    two",
@@ -133,12 +133,46 @@ test("50 are shown, and a line says how many older ones there are", () => {
 	const found = Array.from({ length: 52 }, (_, index) =>
 		incident(`number ${index}`),
 	);
-	expect(incidentLines(found.slice(0, 50), false, 0)).toHaveLength(51);
-	const lines = incidentLines(found, false, 0);
+	expect(incidentLines(found.slice(0, 50), false, 0, "folded")).toHaveLength(
+		51,
+	);
+	expect(incidentLines(found, false, 0, "every")).toHaveLength(53);
+	const lines = incidentLines(found, false, 0, "folded");
 	expect(lines).toHaveLength(52);
 	expect(lines.at(-2)).toMatch(/ number 49$/);
 	expect(lines.at(-1)).toBe(
-		"2 older incidents are not shown. All of them: snakepit incidents --json",
+		"2 older incidents are not shown. All of them: snakepit incidents --all",
+	);
+});
+
+test("incidents that are alike are one row, also of workers that crash by turns; others are not", () => {
+	const at = new Date(2026, 10, 29, 8, 36, 40).getTime();
+	const crash = (number: number, more: object = {}) => ({
+		...incident(`w-${number % 2} (pid ${100 + number}) ended by SIGSEGV`, [
+			`Segmentation fault at 0x${number}f after ${number} ms`,
+		]),
+		...{ wallMs: at + number * 7_000, ...more },
+	});
+	const crashes = [5, 4, 3, 2, 1, 0].map((each) => crash(each));
+	const shown = (found: readonly ReturnType<typeof crash>[]) =>
+		incidentLines(found, false, 0, "folded").slice(1);
+	expect(shown(crashes)).toEqual([
+		expect.stringMatching(
+			/ 08:37:15 .* w-1 \(pid 105\) .* after 5 ms \(3 times since 08:36:47\)$/,
+		),
+		expect.stringMatching(/ w-0 \(pid 104\) .* \(3 times since 08:36:40\)$/),
+		"Each in a row of its own: snakepit incidents --all",
+	]);
+	expect(incidentLines(crashes, false, 0, "every")).toHaveLength(7);
+	for (const other of [{ runId: "bcdefgh" }, { lines: ["paper jam"] }])
+		expect(shown([crash(2), crash(0, other)])).toHaveLength(2);
+	const yesterday = { wallMs: at - 86_400_000 };
+	expect(shown([crash(2), crash(0, yesterday)])[0]).toMatch(
+		/ \(2 times since 2026-11-28 08:36:40\)$/,
+	);
+	const unknown = { wallMs: undefined as unknown as number };
+	expect(shown([crash(2, unknown), crash(0, unknown)])[0]).toMatch(
+		/ \(2 times\)$/,
 	);
 });
 
@@ -146,14 +180,14 @@ test("in a terminal a row goes on below its text, and the lines of output too; n
 	const text =
 		"models-0 (pid 4711) could not be started: TOOLS_IMPORT_FAILED: the tools cannot be imported from /srv/app/models.py: FileNotFoundError: [Errno 2] No such file or directory: '/models/a.bin', at <module> (/srv/app/models.py:4)";
 	const found = [incident(text, [`Error: ${"no paper ".repeat(20).trim()}`])];
-	const lines = incidentLines(found, true, 80);
+	const lines = incidentLines(found, true, 80, "folded");
 	for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
 	const joined = lines.map((line) => line.trim()).join(" ");
 	expect(joined).toContain(text);
 	expect(joined).toContain(found[0]?.lines[0]);
 	expect(lines[2]).toMatch(/^ {18}\S/);
 	expect(lines.at(-1)).toMatch(/^ {6}\S/);
-	expect(incidentLines(found, true, 0)).toHaveLength(3);
+	expect(incidentLines(found, true, 0, "folded")).toHaveLength(3);
 });
 
 test("of what others asked of a run the last three are shown, and how to see the rest; of one run all", () => {
