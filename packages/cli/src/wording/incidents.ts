@@ -175,10 +175,9 @@ export function incidentOf(
 
 function exited(event: EventOf<"worker.exited">): Words {
 	const { workerId, pid, exit, reason, killer, callsLost, tail } = event;
-	const how = exitWords(exit);
-	const who = killerWords(killer);
+	const how = endWords(exit, reason, killer);
 	const calls = callsLost > 0 ? `, ${counted(callsLost, "call")} lost` : "";
-	const text = `${workerId} (pid ${pid}) exited${how}: ${words(reason)}${who}${calls}`;
+	const text = `${workerId} (pid ${pid}) exited${how}${calls}`;
 	const isOrdered = IN_ORDER.includes(reason);
 	return {
 		tone: isOrdered ? "quiet" : "bad",
@@ -188,8 +187,39 @@ function exited(event: EventOf<"worker.exited">): Words {
 	};
 }
 
+/** Why Snakepit ends a worker, by the reason of its end. */
+const OUR_REASONS: Readonly<Partial<Record<string, string>>> = {
+	start_failed: "because it did not become ready",
+	closed: "because its pool was closed",
+	recycled: "to recycle it",
+	restarted: "to restart it",
+	hung: "because it hung",
+	broken: "because its conversation broke",
+	stuck: "because a call that was cancelled ran on",
+	companion_lost: "because its companion was lost",
+	host_exit: "because its program ended",
+};
+
+/** How a process ended, why, and what ended it, after "ended" or "exited". @param exit `undefined` if that is unknown. */
+export function endWords(
+	exit: Exit | undefined,
+	reason: string,
+	killer: unknown,
+): string {
+	const how = exitWords(exit);
+	if (killer === "stop_ladder" || killer === "application_cleanup") {
+		const why = OUR_REASONS[reason];
+		return why === undefined
+			? `${how}: ${words(reason)}, by Snakepit`
+			: `${how}${how === "" ? "" : ","} by Snakepit, ${why}`;
+	}
+	// The signal, and who sent it, say more than that it exited.
+	const isTold = reason === "exited" && exit?.kind === "signal";
+	return `${how}${isTold ? "" : `: ${words(reason)}`}${killerWords(killer)}`;
+}
+
 /** What ended a process, as the end of a sentence; empty if it ended by itself. */
-export function killerWords(killer: unknown): string {
+function killerWords(killer: unknown): string {
 	if (killer === "none") return "";
 	if (killer === "out_of_memory")
 		return ", ended by the kernel because memory had run out";

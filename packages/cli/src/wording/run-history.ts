@@ -2,10 +2,10 @@ import type { ControlledEvent } from "@snakepit/control";
 import type { RunHistory } from "@snakepit/core/inspect";
 import { counted, duration, timeOfDay, words } from "./figures.ts";
 import {
+	endWords,
 	exitWords,
 	IN_ORDER,
 	incidentOf,
-	killerWords,
 	type Tone,
 } from "./incidents.ts";
 
@@ -491,18 +491,15 @@ function workerEntry(
 	// Nothing was started for it.
 	if (pid === undefined && reason !== "start_failed")
 		return { ...entry, text: `${who} was not started: ${words(reason)}` };
-	const by = killerWords(killer);
 	// A protection acts when the host has died; the reaper only records it.
 	const why =
 		reason === "reaped" && killer === "protection" ? "host_died" : reason;
 	const call =
 		lastCommand === undefined ? "" : `; its last call was ${lastCommand}`;
 	const more = detail === undefined ? "" : ` (${detail})`;
-	// Who sent the signal says more than that it exited.
-	const isKilled = why === "exited" && exit?.kind === "signal" && by !== "";
 	return {
 		...entry,
-		text: `${who} ended${exitWords(exit)}${isKilled ? "" : `: ${words(why)}`}${by}${more}${call}`,
+		text: `${who} ended${endWords(exit, why, killer)}${more}${call}`,
 	};
 }
 

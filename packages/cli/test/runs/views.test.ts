@@ -44,6 +44,13 @@ test("a worker that ended in order is not an incident; any other end is, with ho
 					killer: "unknown",
 					lastCommand: "mean",
 				}),
+				worker("exited", { exit: { kind: "signal", signal: "SIGSEGV" } }),
+				worker("hung", {
+					exit: { kind: "signal", signal: "SIGKILL" },
+					killer: "stop_ladder",
+				}),
+				worker("broken", { killer: "application_cleanup" }),
+				worker("vanished", { killer: "stop_ladder" }),
 				worker("parent_lost", {
 					exit: { kind: "signal", signal: "SIGKILL" },
 					killer: "guard",
@@ -54,6 +61,10 @@ test("a worker that ended in order is not an incident; any other end is, with ho
 	).toEqual([
 		"w-1 (pid 7) ended with status 3: exited",
 		"w-1 (pid 7) ended by SIGKILL, it is not known by whom; its last call was mean",
+		"w-1 (pid 7) ended by SIGSEGV",
+		"w-1 (pid 7) ended by SIGKILL, by Snakepit, because it hung",
+		"w-1 (pid 7) ended by Snakepit, because its conversation broke",
+		"w-1 (pid 7) ended: vanished, by Snakepit",
 		"w-1 (pid 7) ended by SIGKILL: parent lost, ended by the loss of its guard",
 	]);
 });

@@ -91,7 +91,7 @@ test.each([
 		{ signal: "SIGKILL", kind: "signal" },
 		"hung",
 		"stop_ladder",
-		"a (pid 3) exited by SIGKILL: hung, ended by stop ladder, 2 calls lost",
+		"a (pid 3) exited by SIGKILL, by Snakepit, because it hung, 2 calls lost",
 		"bad",
 	],
 	[
