@@ -156,13 +156,14 @@ export class Screen {
 
 	/** A terminal in raw mode sends no signal for Ctrl-Z. */
 	#suspend(redraw: () => void): void {
-		this.#leave();
 		this.#state = "suspended";
+		// Before the screen is given back: whoever sees that may continue it at once.
 		process.once("SIGCONT", () => {
 			if (this.#state !== "suspended") return;
 			this.#enter();
 			redraw();
 		});
+		this.#leave();
 		process.kill(process.pid, "SIGTSTP");
 	}
 }
