@@ -2,6 +2,7 @@ import type { RetireReason } from "../contract/events.ts";
 import type { ProcessExit } from "../contract/identity.ts";
 import type { EndReason, Killer } from "../contract/process-registry.ts";
 import type { WorkerState } from "../contract/run-and-worker-states.ts";
+import type { ResolvedRecycle } from "../options/pool-options.ts";
 import { killerOf, type SentSignal } from "../process/process-end.ts";
 
 const BY_ITSELF: readonly EndReason[] = ["exited", "broken", "start_failed"];
@@ -11,6 +12,8 @@ export class EndCause {
 	#reason: EndReason | undefined;
 	#verdict = "";
 	#evidence: string | undefined;
+	/** Why it was retired, in words. */
+	#retired: string | undefined;
 	readonly #sent: SentSignal[] = [];
 
 	/** `undefined` until it is decided. */
@@ -49,7 +52,15 @@ export class EndCause {
 	get detail(): string | undefined {
 		// The error of a start is recorded by itself.
 		const words = this.#reason === "start_failed" ? "" : this.#verdict;
-		return this.#evidence ?? (words === "" ? undefined : words);
+		if (this.#evidence !== undefined) return this.#evidence;
+		if (words !== "") return words;
+		return this.#reason === "recycled" ? this.#retired : undefined;
+	}
+
+	/** It takes no more calls, and leaves. */
+	retired(reason: RetireReason, recycle: ResolvedRecycle): void {
+		this.presume(endReasonOf(reason));
+		this.#retired = recycledBecause(reason, recycle);
 	}
 
 	/** A reason that counts where there is none yet. */
@@ -94,7 +105,35 @@ function isOurs(killer: Killer): boolean {
 }
 
 /** The reason that is reported for the end of a retired worker. */
-export function endReasonOf(reason: RetireReason): EndReason {
+function endReasonOf(reason: RetireReason): EndReason {
 	if (reason === "closed") return "closed";
 	return reason === "leaving" ? "exited" : "recycled";
+}
+
+/** Which bound a recycled worker had reached, or what else it was replaced for. */
+function recycledBecause(
+	reason: RetireReason,
+	recycle: ResolvedRecycle,
+): string | undefined {
+	const { afterMs, afterCalls, aboveResidentBytes, afterCancels } = recycle;
+	switch (reason) {
+		case "age":
+			return `after ${afterMs} ms, recycle.afterMs`;
+		case "calls":
+			return `after ${afterCalls} ${afterCalls === 1 ? "call" : "calls"}, recycle.afterCalls`;
+		case "resident_memory":
+			return `above ${Math.round(aboveResidentBytes / 1e6)} MB, recycle.aboveResidentBytes`;
+		case "cancels":
+			return `its last calls all ended by their deadline or a cancel, recycle.afterCancels: ${afterCancels}`;
+		case "requested":
+			return "it was asked for";
+		case "idle":
+			return "it was idle";
+		case "resized":
+			return "its pool is smaller now";
+		case "unconfirmed":
+			return "a call was cancelled, and nothing tells when it ends";
+		default:
+			return undefined;
+	}
 }

@@ -32,7 +32,7 @@ import {
 	noteParentLost,
 	type TiedCompanion,
 } from "./companion-loss.ts";
-import { EndCause, endReasonOf } from "./end-cause.ts";
+import { EndCause } from "./end-cause.ts";
 import { type Attempt, type Conduct, RunningCalls } from "./running-calls.ts";
 import { outputLost, withdrawn, workerLost } from "./worker-errors.ts";
 import type { ConversationOutput, WorkerOutput } from "./worker-output.ts";
@@ -245,7 +245,7 @@ export class Worker {
 	retire(reason: RetireReason): void {
 		if (this.#state !== "starting" && this.#state !== "ready") return;
 		outbox.during(() => {
-			this.cause.presume(endReasonOf(reason));
+			this.cause.retired(reason, this.#options.recycle);
 			const { clock, emit } = this.#world;
 			const wallMs = clock.wall();
 			emit({ type: "worker.retiring", wallMs, ...this.ref, reason });
@@ -415,10 +415,15 @@ export class Worker {
 		const explains = !IN_ORDER.includes(end.reason) && {
 			tail: lastCharacters(tail, TAIL_CHARACTERS),
 			lastCommand,
-			detail: this.cause.detail,
 		};
+		const detail = end.reason === "closed" ? undefined : this.cause.detail;
 		const { incarnation } = this.ref;
-		recordEnd(resources, incarnation, { ...end, ...explains }, this.#world);
+		recordEnd(
+			resources,
+			incarnation,
+			{ ...end, ...explains, detail },
+			this.#world,
+		);
 		const { clock, emit } = this.#world;
 		emit({
 			...{ type: "worker.exited", wallMs: clock.wall(), ...this.ref, ...end },

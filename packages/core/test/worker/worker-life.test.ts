@@ -103,20 +103,40 @@ describe("a worker that is ready", () => {
 
 describe("a retired worker", () => {
 	test.each([
-		["closed", "closed"],
-		["idle", "recycled"],
-		["age", "recycled"],
-		["calls", "recycled"],
-		["resident_memory", "recycled"],
-		["cancels", "recycled"],
+		["closed", "closed", undefined],
+		["idle", "recycled", "it was idle"],
+		["age", "recycled", "after 60000 ms, recycle.afterMs"],
+		["calls", "recycled", "after 9 calls, recycle.afterCalls"],
+		["resident_memory", "recycled", "above 200 MB, recycle.aboveResidentBytes"],
+		[
+			"cancels",
+			"recycled",
+			"its last calls all ended by their deadline or a cancel, recycle.afterCancels: 8",
+		],
+		["requested", "recycled", "it was asked for"],
+		["resized", "recycled", "its pool is smaller now"],
+		[
+			"unconfirmed",
+			"recycled",
+			"a call was cancelled, and nothing tells when it ends",
+		],
 	] as const)(
-		"because of %s is reported so, and ends as %s",
-		async (reason, end) => {
-			const { worker, events, endings, clock } = await readyScene();
+		"because of %s is reported so, ends as %s, and is recorded with the bound",
+		async (reason, end, detail) => {
+			const { worker, events, endings, clock, registry } = await readyScene(
+				{},
+				{
+					recycle: {
+						...{ afterMs: 60_000, afterCalls: 9 },
+						aboveResidentBytes: 200e6,
+					},
+				},
+			);
 			worker.retire(reason);
 			await clock.advanceUntil(worker.gone);
 			expect(events.of("worker.retiring")).toMatchObject([{ reason }]);
 			expect(endings).toMatchObject([{ reason: end }]);
+			expect(registry.list()[0]?.end).toMatchObject({ reason: end, detail });
 		},
 	);
 
