@@ -9,6 +9,7 @@ import type {
 import type { FailedCall, RunHistory } from "@snakepit/core/inspect";
 import { CommandFailed } from "../command/failures.ts";
 import { detailsOf } from "../runs/calls-command.ts";
+import { runMeant } from "../runs/named-run.ts";
 import {
 	counted,
 	dayAndTime,
@@ -98,13 +99,23 @@ export async function inspect(
 	id: string,
 	options: InspectOptions,
 ): Promise<Inspected> {
-	const runs = await knownRuns(options);
-	try {
+	const { dataDir } = options;
+	const run =
+		options.run === undefined
+			? undefined
+			: await runMeant(options.run, dataDir);
+	const wanted = { ...options, ...(run !== undefined && { run }) };
+	const runs = await knownRuns(wanted);
+	const matchesAnywhere = async (id: string): Promise<readonly Match[]> => {
 		const found = await matchesOf(runs, id);
-		const matches =
-			found.length === 0 && options.dataDir === undefined
-				? await matchesOf(await runsElsewhere(options), id)
-				: found;
+		return found.length === 0 && dataDir === undefined
+			? await matchesOf(await runsElsewhere(wanted), id)
+			: found;
+	};
+	try {
+		const found = await matchesAnywhere(id);
+		const meant = found.length === 0 ? await runMeant(id, dataDir) : id;
+		const matches = meant === id ? found : await matchesAnywhere(meant);
 		const [first, ...rest] = matches;
 		if (first === undefined) throw nothingKnown(id, options);
 		const others = rest.map(({ kind, known }) => {

@@ -112,7 +112,8 @@ export function addLiveCommands(
 		.option("--pool <name>", "only the pools of this name")
 		.action(async (options: Options) => {
 			const { findRuns } = await import("@snakepit/control");
-			const { run = "", dataDir, pool: named } = options;
+			const { dataDir, pool: named } = options;
+			const run = (await meantBy(options)) ?? "";
 			const runs = await findRuns(dataDir);
 			const fitting = runs.filter(({ runId }) => runId.startsWith(run));
 			const pools: PoolSnapshot[] = [];
@@ -274,7 +275,7 @@ function aboutRun(command: Command): Command {
 	return command
 		.option(
 			"--run <id>",
-			"the run: its id, or the beginning of it; required if there are several",
+			"the run: its id, the beginning of it, its program or a pool; required if there are several",
 		)
 		.option("--data-dir <path>", "only runs of this data directory")
 		.option("--json", "print JSON; one line per item if the command streams");
@@ -282,12 +283,14 @@ function aboutRun(command: Command): Command {
 
 /** Runs a task with a client of the run; an error ends the command with the matching exit status. */
 async function attached(
-	{ run, dataDir }: LiveOptions,
+	options: LiveOptions,
 	name: string,
 	task: (client: ControlClient) => Promise<void>,
 ): Promise<void> {
 	// Commands that need no living run do not load it.
 	const { attach, ControlError } = await import("@snakepit/control");
+	const { dataDir } = options;
+	const run = await meantBy(options);
 	try {
 		using client = await attach({
 			...{ run, dataDir },
@@ -296,9 +299,25 @@ async function attached(
 		await task(client);
 	} catch (error) {
 		if (!(error instanceof ControlError)) throw error;
-		const { code, message } = error;
+		const { code } = error;
+		const { endedText } = await import("../runs/named-run.ts");
+		const ended =
+			code === "NO_SUCH_RUN" && run !== undefined
+				? await endedText(run, dataDir)
+				: undefined;
+		const message = ended ?? error.message;
 		throw new CommandFailed(FAILURES[code] ?? "failed", coded(message, code));
 	}
+}
+
+/** The id of the run that is meant, or the beginning of it. */
+async function meantBy({
+	run,
+	dataDir,
+}: LiveOptions): Promise<string | undefined> {
+	if (run === undefined) return undefined;
+	const { runMeant } = await import("../runs/named-run.ts");
+	return await runMeant(run, dataDir);
 }
 
 /** The code is at the end of the first line: further lines are output of a worker. */

@@ -1,6 +1,7 @@
 import type { ServedTick } from "@snakepit/control";
 import { jsonLine } from "@snakepit/core/adapter";
 import { CommandFailed } from "../command/failures.ts";
+import { endedText, runMeant } from "../runs/named-run.ts";
 import { plainText } from "../wording/figures.ts";
 import { type Status, statusOf } from "../wording/program-status.ts";
 import { type Key, type Keyboard, Screen, type Terminal } from "./screen.ts";
@@ -35,13 +36,17 @@ export async function top(
 	terminal: Terminal,
 	keyboard?: Keyboard,
 ): Promise<void> {
-	const { run, dataDir, json, once } = options;
+	const { dataDir, json, once } = options;
+	const run =
+		options.run === undefined
+			? undefined
+			: await runMeant(options.run, dataDir);
 	const by = "snakepit top";
 	const changes = new Changes();
 	const programs = new WatchedPrograms({ run, dataDir, by }, changes.happened);
 	try {
 		await programs.search();
-		if (programs.count === 0) throw await noneFound(programs, options);
+		if (programs.count === 0) throw await noneFound(programs, { run, dataDir });
 		if (once || json || !terminal.isTTY)
 			await print(programs, changes, options, terminal);
 		else
@@ -59,8 +64,11 @@ export async function top(
 
 async function noneFound(
 	programs: WatchedPrograms,
-	{ run }: TopOptions,
+	{ run, dataDir }: Pick<TopOptions, "run" | "dataDir">,
 ): Promise<CommandFailed> {
+	const ended = run === undefined ? undefined : await endedText(run, dataDir);
+	if (ended !== undefined)
+		return new CommandFailed("absent", `${ended} (NO_SUCH_RUN)`);
 	const shown = await programs.look();
 	const subject = run === undefined ? "No program" : `No run "${run}"`;
 	const others =

@@ -29,6 +29,7 @@ import {
 	foldedRows,
 	timesText,
 } from "./folded-rows.ts";
+import { runMeant } from "./named-run.ts";
 import { otherLedgerLines, otherLedgers } from "./other-ledgers.ts";
 
 interface CallsFlags {
@@ -57,7 +58,10 @@ export function addCalls(program: Command): void {
 		.option("--code <code>", "only calls with this code of the error")
 		.option("--lines", "with whole messages and tracebacks")
 		.option("--all", "every one, in a row of its own")
-		.option("--run <id>", "only this run: its id, or the beginning of it")
+		.option(
+			"--run <id>",
+			"only this run: its id, the beginning of it, its program or a pool",
+		)
 		.option(
 			"--runs <number>",
 			"from at most this many runs",
@@ -146,9 +150,10 @@ async function read({
 }: CallsFlags): Promise<readonly RunHistory[]> {
 	const { readHistory } = await import("@snakepit/core/inspect");
 	noteAbsent(dataDir, json);
+	const meant = run === "" ? "" : await runMeant(run, dataDir);
 	const found: RunHistory[] = [];
 	for await (const each of readHistory({ dataDir, workersPerRun: 0 })) {
-		if (!each.runId.startsWith(run)) continue;
+		if (!each.runId.startsWith(meant)) continue;
 		if (found.push(each) === runs) break;
 	}
 	if (run !== "" && found.length === 0)

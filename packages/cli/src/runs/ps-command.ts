@@ -33,6 +33,7 @@ import {
 	failedStatus,
 } from "./failed-programs.ts";
 import { findPrograms } from "./find-programs.ts";
+import { endedText, runMeant } from "./named-run.ts";
 import { otherLedgerLines, otherLedgers } from "./other-ledgers.ts";
 
 interface PsFlags {
@@ -48,15 +49,21 @@ export function addPs(program: Command): void {
 		.command("ps")
 		.description("show the pools of all programs, and what is wrong with them")
 		.option("-a, --all", "also programs that have ended")
-		.option("--run <id>", "only this run: its id, or the beginning of it")
+		.option(
+			"--run <id>",
+			"only this run: its id, the beginning of it, its program or a pool",
+		)
 		.option(...DATA_DIR)
 		.option(...JSON_FLAG)
 		.action(ps);
 }
 
-async function ps(flags: PsFlags): Promise<void> {
-	const { all = false, dataDir, json, run } = flags;
+async function ps(asked: PsFlags): Promise<void> {
+	const { all = false, dataDir, json } = asked;
 	noteAbsent(dataDir, json);
+	const run =
+		asked.run === undefined ? undefined : await runMeant(asked.run, dataDir);
+	const flags: PsFlags = { ...asked, ...(run !== undefined && { run }) };
 	const by = "snakepit ps";
 	const found = await findPrograms({ dataDir, by });
 	const living = found.filter(({ kind }) => kind === "living").length;
@@ -74,7 +81,8 @@ async function ps(flags: PsFlags): Promise<void> {
 			"absent",
 			all
 				? `No run "${run}" is recorded. List recorded runs: snakepit ps -a.`
-				: `No run "${run}" is alive. List ended runs: snakepit ps -a.`,
+				: ((await endedText(run, dataDir)) ??
+						`No run "${run}" is alive. List ended runs: snakepit ps -a.`),
 		);
 	const failures = failed.map(failedStatus);
 	const status = statusOf(programs, failures);

@@ -5,6 +5,7 @@ import { CommandFailed } from "../command/failures.ts";
 import { DATA_DIR, JSON_FLAG } from "../command/flags.ts";
 import { coloured, table, write } from "../command/output.ts";
 import { counted } from "../wording/figures.ts";
+import { runMeant } from "./named-run.ts";
 
 interface ReapFlags {
 	readonly dryRun?: boolean;
@@ -57,6 +58,7 @@ const OUTCOMES: Readonly<
 
 async function viewOf({ dryRun, run, dataDir }: ReapFlags): Promise<ReapView> {
 	const { findDeadRuns } = await import("@snakepit/core/inspect");
+	if (run !== undefined) run = await runMeant(run, dataDir);
 	if (dryRun || run !== undefined) {
 		const findings = await findDeadRuns(dataDir);
 		const only = run === undefined ? findings : onlyOf(findings, run);

@@ -14,8 +14,8 @@ import {
 import { counted, dayAndTime, plainText } from "../wording/figures.ts";
 import {
 	actEntries,
-	deathSeen,
 	type EntryFacts,
+	endSeen,
 	historyEntries,
 	lasted,
 	runEnd,
@@ -26,6 +26,7 @@ import {
 	foldedRows,
 	timesText,
 } from "./folded-rows.ts";
+import { runMeant } from "./named-run.ts";
 import { otherLedgerLines, otherLedgers } from "./other-ledgers.ts";
 import { addPs } from "./ps-command.ts";
 import { addReap } from "./reap-command.ts";
@@ -49,7 +50,10 @@ export function addRuns(program: Command): void {
 		program
 			.command(name)
 			.description(description)
-			.option("--run <id>", "only this run: its id, or the beginning of it")
+			.option(
+				"--run <id>",
+				"only this run: its id, the beginning of it, its program or a pool",
+			)
 			.option(...DATA_DIR)
 			.option(...JSON_FLAG);
 	addPs(program);
@@ -80,8 +84,9 @@ async function read({
 	noteAbsent(dataDir, json);
 	if (run === undefined)
 		return await Array.fromAsync(readHistory({ dataDir, runs }));
+	const meant = await runMeant(run, dataDir);
 	const all = await Array.fromAsync(readHistory({ dataDir }));
-	const matches = all.filter(({ runId }) => runId.startsWith(run));
+	const matches = all.filter(({ runId }) => runId.startsWith(meant));
 	if (matches.length > 0) return matches.slice(0, runs);
 	throw new CommandFailed(
 		"absent",
@@ -249,7 +254,7 @@ interface RunIncident extends Omit<EntryFacts, "type"> {
 
 /** The incidents of a run: what went wrong, workers that ended by themselves or were killed, and the end of the host. */
 export function incidentsOf(run: RunHistory): readonly RunIncident[] {
-	const { runId, owner, program, endedAt, programEnd } = run;
+	const { runId, owner, program, programEnd } = run;
 	const entries = historyEntries(run).filter(
 		({ tone }) => tone === "bad" || tone === "warn",
 	);
@@ -258,7 +263,7 @@ export function incidentsOf(run: RunHistory): readonly RunIncident[] {
 	const { code, signal, error, detail, at } = programEnd ?? {};
 	const ofHost: RunIncident = {
 		// The recorded end may be the time of the clean-up, long after it died.
-		wallMs: programEnd?.wallMs ?? deathSeen(run) ?? endedAt,
+		wallMs: endSeen(run),
 		...{ runId, type: "host.ended", host, text: endText(run), lines: [] },
 		...{ reason: programEnd?.how, code, error, detail, at },
 		signal: programEnd?.how === "signal" ? signal?.name : undefined,

@@ -48,7 +48,7 @@ export function badEnd(run: RunHistory):
 			readonly cause: string;
 	  }
 	| undefined {
-	const { programEnd, endedAt = run.startedAt } = run;
+	const { programEnd } = run;
 	const {
 		tone,
 		word,
@@ -56,7 +56,7 @@ export function badEnd(run: RunHistory):
 	} = run.clean === true ? closedEnd(run) : diedEnd(run);
 	if (tone !== "bad") return undefined;
 	return {
-		wallMs: programEnd?.wallMs ?? deathSeen(run) ?? endedAt,
+		wallMs: endSeen(run) ?? run.startedAt,
 		words: word === "out of memory" ? "ran out of memory" : word,
 		cause:
 			word === "crashed"
@@ -338,6 +338,11 @@ export function lasted(run: RunHistory, nowMs: number): string {
 	if (state === "host_died") return "unknown";
 	const known = duration((endedAt ?? nowMs) - startedAt);
 	return state === "terminated" && clean !== true ? `at most ${known}` : known;
+}
+
+/** When its program ended, in milliseconds since the Unix epoch: at the latest when somebody cleaned up after it. */
+export function endSeen(run: RunHistory): number | undefined {
+	return run.programEnd?.wallMs ?? deathSeen(run) ?? run.endedAt;
 }
 
 /** When a protection saw that its program had died, in milliseconds since the Unix epoch. */

@@ -252,3 +252,54 @@ test(
 	},
 	DEADLINE_MS,
 );
+
+test(
+	"a run is named by its program or its pool, the one that lives before those that are over; several are listed",
+	async () => {
+		const dataDir = ended("crash");
+		const asked = (command: string, ...more: readonly string[]) =>
+			snakepit([command, ...more, "--data-dir", dataDir]);
+		const { runId: over } = JSON.parse(asked("history", "--json").stdout)[0];
+		for (const name of [over, "crashing.ts", "crashing", "bills"]) {
+			const tells = new RegExp(
+				`^snakepit: Run ${over} of crashing\\.ts is over: crashed \\S+ m?s ago, at \\S+ \\S+\\. An unhandled rejection: RangeError: no such customer: 17, ${WHERE}\\. See: snakepit incidents --run ${over} --data-dir \\S+, snakepit history --run ${over} --data-dir \\S+\\.`,
+			);
+			for (const command of [["logs"], ["top", "--once"], ["stacks", "x-0"]]) {
+				const [first = "", ...more] = command;
+				expect(asked(first, ...more, "--run", name)).toMatchObject({
+					...{ status: 3, stdout: "", stderr: expect.stringMatching(tells) },
+				});
+			}
+			expect(asked("history", "--run", name).stdout).toContain(over);
+			expect(asked("inspect", name).stdout).toMatch(
+				new RegExp(`^run ${over} \\(terminated\\)`),
+			);
+		}
+		const newer = spawn(
+			process.execPath,
+			["--conditions=snakepit-source", PROGRAM, dataDir, "lives"],
+			{ stdio: ["pipe", "pipe", "inherit"] },
+		);
+		onTestFinished(() => void newer.kill("SIGKILL"));
+		await once(newer.stdout, "data");
+		for (const name of ["crashing.ts", "bills"]) {
+			expect(asked("ps", "--run", name)).toMatchObject({
+				...{ status: 0, stdout: expect.stringContaining(" bills ") },
+			});
+			expect(asked("inspect", name).stdout).toMatch(
+				/^run \w{7} \(running\) of crashing\.ts /,
+			);
+		}
+		newer.stdin.end();
+		await once(newer, "exit");
+		expect(asked("logs", "--run", "crashing")).toMatchObject({
+			status: 2,
+			stderr: expect.stringMatching(
+				new RegExp(
+					`2 runs "crashing" are over, and none lives: \\w{7} \\(crashing\\.ts, pid \\d+, since \\S+ \\S+\\), ${over} \\(.*\\)\\. Name one by its id\\.`,
+				),
+			),
+		});
+	},
+	DEADLINE_MS,
+);
