@@ -598,10 +598,10 @@ export async function deathOf(
 	if (programEnd?.how !== undefined) return programEnd;
 	const known = programEnd ?? UNKNOWN_END;
 	if (boot === "other") return { ...known, how: "machine_restarted" };
-	const detail = await host.killedForMemory(owner, "other");
-	return detail === undefined
-		? programEnd
-		: { ...known, how: "out_of_memory", detail };
+	const kill = await host.killedForMemory(owner, "other");
+	return kill?.kind === "killed"
+		? { ...known, how: "out_of_memory", detail: kill.evidence }
+		: programEnd;
 }
 
 /** The same of a claimed run; `undefined` where no record says what its program was. */

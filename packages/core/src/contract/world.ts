@@ -188,6 +188,11 @@ export interface MarkedProcess {
 	readonly name: string;
 }
 
+/** `"none"`: the kernel did not kill it because memory had run out. */
+export type MemoryKill =
+	| { readonly kind: "killed"; readonly evidence: string }
+	| { readonly kind: "none" };
+
 /** The operating system as the machinery sees it. */
 export interface ProcessHost {
 	/** Node itself as the parent. */
@@ -226,15 +231,15 @@ export interface ProcessHost {
 	/** Reads the identity again, and sends only if it is still `identity`. */
 	signal(identity: ProcessIdentity, signal: NodeJS.Signals): SignalOutcome;
 	/**
-	 * What the kernel says about a process that is gone, if it is that it killed the process because memory had run out;
-	 * `undefined` where it does not say so.
+	 * What the kernel says about a process that is gone: whether it killed the process because memory had run out;
+	 * `undefined` where it says nothing about that.
 	 *
 	 * @param whose `"own"`: this program started it, has just seen it end by SIGKILL, and did not send that.
 	 */
 	killedForMemory(
 		identity: ProcessIdentity,
 		whose: "own" | "other",
-	): Promise<string | undefined>;
+	): Promise<MemoryKill | undefined>;
 	/** Makes a fresh directory (0700) that only this user can enter. */
 	createDirectory(path: string): void;
 	/**

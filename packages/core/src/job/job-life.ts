@@ -236,7 +236,7 @@ export class JobLife {
 			if (wasStopped) running.stop(this.#manner); // While it was spawned.
 			return ended;
 		});
-		const { exit, killer, evidence } = await ended;
+		const { exit, killer, evidence, note } = await ended;
 		this.#evidence = evidence;
 		if (exit !== undefined)
 			await process.executed?.catch((error: unknown) =>
@@ -248,7 +248,8 @@ export class JobLife {
 			reason !== "exited" || isDone
 				? undefined
 				: lastCharacters(running.tail.lines(), TAIL_CHARACTERS);
-		const end = { exit, reason, killer, tail, detail: evidence } as const;
+		const detail = evidence ?? note;
+		const end = { exit, reason, killer, tail, detail } as const;
 		recordEnd(owned, incarnation, end, world);
 		sweep.noteEnded(incarnation);
 		entry.leave();
@@ -391,6 +392,7 @@ class JobProcess {
 		readonly exit: ProcessExit | undefined;
 		readonly killer: Killer;
 		readonly evidence?: string | undefined;
+		readonly note?: string | undefined;
 	}> {
 		const { process } = this.#owned;
 		const { input, timeoutMs } = this.#job;

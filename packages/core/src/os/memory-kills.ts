@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { ProcessIdentity } from "../contract/identity.ts";
 import { withFallback } from "../contract/thrown.ts";
+import type { MemoryKill } from "../contract/world.ts";
 
 /** Where the kernel says what it killed because memory had run out. Exchanged in tests. */
 export interface MemoryKillSources {
@@ -45,12 +46,16 @@ export class MemoryKills {
 	async evidence(
 		identity: Pick<ProcessIdentity, "pid" | "pidNamespace" | "startTime">,
 		whose: "own" | "other",
-	): Promise<string | undefined> {
+	): Promise<MemoryKill | undefined> {
 		const count = this.#sources.count();
 		const before = this.#counts.find((each) => each !== undefined);
 		if (identity.pidNamespace === FIRST_PID_NAMESPACE) {
 			const log = await this.#sources.log();
-			if (log !== undefined) return killIn(log, identity);
+			const record = log && killIn(log, identity);
+			if (record !== undefined) return { kind: "killed", evidence: record };
+			// An older one may have been overwritten, and what is empty may be no log.
+			if (log !== undefined)
+				return whose === "own" && log.length > 0 ? { kind: "none" } : undefined;
 		}
 		if (
 			whose === "other" ||
@@ -63,7 +68,10 @@ export class MemoryKills {
 		this.#counts = this.#counts.map((each) =>
 			each === undefined ? undefined : each + 1,
 		);
-		return `the control group of this program counts ${count} such kills (oom_kill), and ${before} a moment before`;
+		return {
+			kind: "killed",
+			evidence: `the control group of this program counts ${count} such kills (oom_kill), and ${before} a moment before`,
+		};
 	}
 }
 

@@ -15,6 +15,7 @@ import {
 import { withFallback } from "../contract/thrown.ts";
 import type {
 	MarkedProcess,
+	MemoryKill,
 	OwnGroup,
 	ProcessFacts,
 	ProcessHost,
@@ -378,7 +379,7 @@ export class SystemProcessHost implements SnapshotHost {
 	killedForMemory(
 		identity: ProcessIdentity,
 		whose: "own" | "other",
-	): Promise<string | undefined> {
+	): Promise<MemoryKill | undefined> {
 		return this.#memoryKills.evidence(identity, whose);
 	}
 

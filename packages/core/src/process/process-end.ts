@@ -72,16 +72,22 @@ export async function killerByKernel(
 	exit: ProcessExit | undefined,
 	identity: ProcessIdentity,
 	host: Pick<ProcessHost, "killedForMemory">,
-): Promise<{ readonly killer: Killer; readonly evidence?: string }> {
+): Promise<{
+	readonly killer: Killer;
+	readonly evidence?: string;
+	/** What is known of a killer that is not known. */
+	readonly note?: string;
+}> {
 	const isOpen =
 		killer === "unknown" &&
 		exit?.kind === "signal" &&
 		exit.signal === "SIGKILL";
 	if (!isOpen) return { killer };
-	const evidence = await host.killedForMemory(identity, "own");
-	return evidence === undefined
-		? { killer }
-		: { killer: "out_of_memory", evidence };
+	const kill = await host.killedForMemory(identity, "own");
+	if (kill === undefined) return { killer };
+	return kill.kind === "none"
+		? { killer, note: "not by the kernel for memory" }
+		: { killer: "out_of_memory", evidence: kill.evidence };
 }
 
 /** What had forked a process, where that is lost, and the process ends with it. */

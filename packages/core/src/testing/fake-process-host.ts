@@ -14,6 +14,7 @@ import type {
 	BoundListener,
 	LifelineListener,
 	MarkedProcess,
+	MemoryKill,
 	OwnGroup,
 	ProcessFacts,
 	ProcessHost,
@@ -52,7 +53,7 @@ export class FakeProcessHost implements ProcessHost {
 	/** What {@link debuggerAttached} returns. */
 	debugged = false;
 	/** What the kernel says about memory, of every process that it is asked about. */
-	memoryEvidence: string | undefined;
+	memoryKill: MemoryKill | undefined;
 	/** What {@link createDirectory} throws, while set. */
 	directoryError: Error | undefined;
 
@@ -234,8 +235,8 @@ export class FakeProcessHost implements ProcessHost {
 		};
 	}
 
-	async killedForMemory(): Promise<string | undefined> {
-		return this.memoryEvidence;
+	async killedForMemory(): Promise<MemoryKill | undefined> {
+		return this.memoryKill;
 	}
 
 	debuggerAttached(): boolean {

@@ -12,6 +12,7 @@ export class EndCause {
 	#reason: EndReason | undefined;
 	#verdict = "";
 	#evidence: string | undefined;
+	#note: string | undefined;
 	/** Why it was retired, in words. */
 	#retired: string | undefined;
 	readonly #sent: SentSignal[] = [];
@@ -48,13 +49,18 @@ export class EndCause {
 		this.#verdict = `the kernel killed it, because memory had run out (${evidence})`;
 	}
 
+	/** What is known of who ended it, where that is not known. */
+	noted(note: string): void {
+		this.#note = note;
+	}
+
 	/** What the ledger has beside reason and killer. */
 	get detail(): string | undefined {
 		// The error of a start is recorded by itself.
 		const words = this.#reason === "start_failed" ? "" : this.#verdict;
 		if (this.#evidence !== undefined) return this.#evidence;
 		if (words !== "") return words;
-		return this.#reason === "recycled" ? this.#retired : undefined;
+		return this.#reason === "recycled" ? this.#retired : this.#note;
 	}
 
 	/** It takes no more calls, and leaves. */

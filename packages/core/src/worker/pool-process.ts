@@ -158,7 +158,7 @@ export class PoolProcess {
 		if (this.#isLeft) return exit;
 		this.process.signal("SIGKILL", "group");
 		const reason = this.#how === "released" ? "closed" : "exited";
-		const { killer, evidence: detail } = await killerByKernel(
+		const { killer, evidence, note } = await killerByKernel(
 			killerOf(exit, this.#sent),
 			...([exit, this.process.identity, world.host] as const),
 		);
@@ -167,6 +167,7 @@ export class PoolProcess {
 			reason === "closed"
 				? undefined
 				: lastCharacters(this.#output.tail.lines(), TAIL_CHARACTERS);
+		const detail = evidence ?? note;
 		const end = { exit, reason, killer, tail, detail } as const;
 		recordEnd(this.#owned, incarnation, end, world);
 		this.#output.close();

@@ -375,10 +375,11 @@ export class Worker {
 		const { process, output, conversation } = resources;
 		await this.#ladder.finish({ connection, ...resources });
 		const concluded = cause.conclude(exit, lostParentOf(process));
-		const { killer, evidence } = await killerByKernel(
+		const { killer, evidence, note } = await killerByKernel(
 			...([concluded, exit, process.identity, this.#world.host] as const),
 		);
 		if (evidence !== undefined) cause.outOfMemory(evidence);
+		if (note !== undefined) cause.noted(note);
 		// What it printed and answered before its end is read, or will not be.
 		await output.lastLines();
 		await calls.lastAnswers(clock, conversation);

@@ -188,7 +188,10 @@ test("a worker that a protection killed before anybody settled the run is the pr
 });
 
 const says = (evidence: string | undefined) => ({
-	killedForMemory: async () => evidence,
+	killedForMemory: async () =>
+		evidence === undefined
+			? undefined
+			: ({ kind: "killed", evidence } as const),
 });
 const owner = deadOwner();
 const died = { owner, programEnd: undefined };

@@ -25,8 +25,15 @@ test("where the log can be read it decides, and the counter of a group does not"
 	const kills = new MemoryKills({ count: () => count, log: async () => LOG });
 	kills.look("first");
 	count = 4;
-	expect(await kills.evidence(worker, "own")).toContain("4711");
-	expect(await kills.evidence({ ...worker, pid: 4712 }, "own")).toBeUndefined();
+	expect(await kills.evidence(worker, "own")).toMatchObject({
+		...{ kind: "killed", evidence: expect.stringContaining("4711") },
+	});
+	const other = { ...worker, pid: 4712 };
+	expect(await kills.evidence(other, "own")).toEqual({ kind: "none" });
+	// Its record may have been overwritten.
+	expect(await kills.evidence(other, "other")).toBeUndefined();
+	const empty = new MemoryKills({ count: () => 3, log: async () => [] });
+	expect(await empty.evidence(worker, "own")).toBeUndefined();
 });
 
 test("elsewhere the counter has to have grown within the last looks, and each kill explains one end", async () => {
@@ -40,7 +47,12 @@ test("elsewhere the counter has to have grown within the last looks, and each ki
 	count = 4;
 	// What killed it may be counted before its end is seen.
 	kills.look("further");
-	expect(await kills.evidence(worker, "own")).toMatch(/counts 4 .* and 3 a/);
+	expect(await kills.evidence(worker, "own")).toEqual({
+		...{
+			kind: "killed",
+			evidence: expect.stringMatching(/counts 4 .* and 3 a/),
+		},
+	});
 	expect(await kills.evidence(worker, "own")).toBeUndefined();
 	count = 5;
 	kills.look("further");
@@ -60,5 +72,7 @@ test("in a container the log's pids are others, and of another program's process
 	expect(await kills.evidence(inside, "own")).toBeUndefined();
 	count = 4;
 	expect(await kills.evidence(inside, "other")).toBeUndefined();
-	expect(await kills.evidence(inside, "own")).toContain("oom_kill");
+	expect(await kills.evidence(inside, "own")).toEqual({
+		...{ kind: "killed", evidence: expect.stringContaining("oom_kill") },
+	});
 });

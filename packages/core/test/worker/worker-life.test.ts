@@ -432,6 +432,27 @@ describe("its killer", () => {
 		expect(registry.list()).toMatchObject([{ end: { killer } }]);
 	});
 
+	test.each([
+		[
+			{ kind: "killed", evidence: "its log" },
+			{ killer: "out_of_memory", detail: "its log" },
+		],
+		[
+			{ kind: "none" },
+			{ killer: "unknown", detail: "not by the kernel for memory" },
+		],
+		[undefined, { killer: "unknown", detail: undefined }],
+	] as const)(
+		"of a SIGKILL, where the kernel says %o, is recorded so",
+		async (kill, end) => {
+			const { worker, process, host, clock, registry } = await readyScene();
+			host.memoryKill = kill;
+			process.die({ kind: "signal", signal: "SIGKILL" });
+			await clock.advanceUntil(worker.gone);
+			expect(registry.list()[0]?.end).toMatchObject(end);
+		},
+	);
+
 	test("is unknown where a signal came from elsewhere, also when its conversation broke first", async () => {
 		for (const before of [
 			() => {},
