@@ -1,14 +1,25 @@
 import type {
 	ControlClient,
+	ControlError,
 	LogFilter,
 	LogLine,
 	RunningCall,
 	RunSnapshot,
+	ServedState,
 	WorkerSnapshot,
 } from "@snakepit/control";
-import type { FailedCall, RunHistory } from "@snakepit/core/inspect";
+import type {
+	FailedCall,
+	haltedProcess,
+	RunHistory,
+} from "@snakepit/core/inspect";
 import { CommandFailed } from "../command/failures.ts";
 import { detailsOf } from "../runs/calls-command.ts";
+import {
+	stoppedWorkers,
+	viewWith,
+	viewWithout,
+} from "../runs/find-programs.ts";
 import { runMeant } from "../runs/named-run.ts";
 import {
 	counted,
@@ -16,7 +27,14 @@ import {
 	duration,
 	placed,
 	plainText,
+	whole,
 } from "../wording/figures.ts";
+import {
+	type LivingProgram,
+	type ProgramView,
+	programStatus,
+	statusOf,
+} from "../wording/program-status.ts";
 import { historyEntries, lasted, runEnd } from "../wording/run-history.ts";
 import { lineText } from "./logs.ts";
 
@@ -34,6 +52,8 @@ interface RunAbout {
 
 interface Found {
 	readonly run: RunAbout;
+	/** What is wrong with a program that lives and tells nothing, in a few words: `stopped`, `does not answer`. */
+	readonly condition: string | null;
 	/** Why something is missing that a living program would say. */
 	readonly notes: readonly string[];
 	/** What else has this id, in older runs. */
@@ -80,6 +100,7 @@ interface KnownRun {
 	readonly client: ControlClient | undefined;
 	readonly snapshot: RunSnapshot | undefined;
 	readonly verdict: string | undefined;
+	readonly condition?: string | undefined;
 	readonly recorded: RunHistory | undefined;
 	readonly notes: readonly string[];
 }
@@ -136,13 +157,16 @@ async function matchesOf(
 
 function nothingKnown(id: string, { run }: InspectOptions): CommandFailed {
 	const inRun = run === undefined ? "" : ` in run ${run}`;
+	const call = /^(.+\/)?c\d+$/.test(id)
+		? " Only the last 500 failed calls of a run are kept, and of many that fail alike a few a second."
+		: "";
 	const short =
 		id.length < SHORTEST_RUN_ID
 			? ` Of the id of a run, at least ${SHORTEST_RUN_ID} characters are needed.`
 			: "";
 	return new CommandFailed(
 		"absent",
-		`Nothing is known of "${id}": no run or worker has this id, and no call that runs or has failed${inRun}.${short} Lists: snakepit ps, snakepit history, snakepit calls --failed.`,
+		`Nothing is known of "${id}": no run or worker has this id, and no call that runs or has failed${inRun}.${call}${short} Lists: snakepit ps, snakepit history, snakepit calls --failed.`,
 	);
 }
 
@@ -191,7 +215,7 @@ async function knownRuns({
 	dataDir,
 }: InspectOptions): Promise<readonly KnownRun[]> {
 	const { attach, findRuns } = await import("@snakepit/control");
-	const { readHistory } = await import("@snakepit/core/inspect");
+	const { haltedProcess, readHistory } = await import("@snakepit/core/inspect");
 	const living = (await findRuns(dataDir)).filter(({ runId }) =>
 		runId.startsWith(run),
 	);
@@ -217,13 +241,28 @@ async function knownRuns({
 				...{ run: runId, dataDir: found.dataDir, silentMs: SILENT_MS },
 				by: `snakepit inspect (pid ${process.pid})`,
 			}).catch(() => undefined);
-			const state = await client?.state().catch((error: Error) => error);
-			const isError = state instanceof Error;
+			// One that is stopped is not waited for.
+			const halted = haltedProcess(pid);
+			const answer =
+				halted === "no"
+					? await client?.state().catch((error: ControlError) => error)
+					: undefined;
+			const state = answer instanceof Error ? undefined : answer;
+			const how = halted === "no" ? haltedProcess(pid) : halted;
+			const view = viewOfAnswer(answer, how);
+			const facts: LivingProgram = {
+				...{ kind: "living", runId, pid, program, view, startedAtMs },
+				dataDir: found.dataDir,
+				stoppedWorkers: state ? stoppedWorkers(state, haltedProcess) : [],
+			};
+			const status = programStatus(facts, "are short");
+			const verdict = statusOf([{ facts, status }]).text;
+			if (state === undefined) client?.[Symbol.dispose]();
 			return {
-				...{ about, client: isError ? undefined : client, recorded: history },
-				snapshot: isError ? undefined : state?.run,
-				verdict: isError ? undefined : state?.verdict.text,
-				notes: isError ? [state.message] : [],
+				...{ about, client: state && client, recorded: history },
+				...{ snapshot: state?.run, verdict },
+				condition: state === undefined ? status.words : undefined,
+				notes: state === undefined ? [verdict] : [],
 			};
 		}),
 	);
@@ -231,6 +270,18 @@ async function knownRuns({
 		recordedRun(run, dataDir),
 	);
 	return [...known, ...ofLedger].toSorted(byStart);
+}
+
+function viewOfAnswer(
+	answer: ServedState | ControlError | undefined,
+	halted: ReturnType<typeof haltedProcess>,
+): ProgramView {
+	if (answer !== undefined && !(answer instanceof Error))
+		return viewWith(answer);
+	if (halted !== "no") return { kind: "halted", how: halted };
+	return answer === undefined
+		? { kind: "off", workers: undefined }
+		: viewWithout(answer);
 }
 
 interface Match {
@@ -294,10 +345,13 @@ async function described(
 	others: Found["others"],
 ): Promise<Inspected> {
 	const { about, client, snapshot, verdict = null, recorded, notes } = known;
-	const found: Found = { run: about, notes, others };
+	const { condition = null } = known;
+	const found: Found = { run: about, condition, notes, others };
 	if (kind === "run")
 		return {
 			...{ kind, ...found, verdict },
+			// The verdict says it.
+			notes: notes.filter((note) => note !== verdict),
 			...{ live: snapshot ?? null, recorded: recorded ?? null },
 		};
 	const workers =
@@ -358,7 +412,8 @@ export function inspectedLines(
 ): readonly string[] {
 	const { run, notes, others } = found;
 	const { runId, program, pid, state } = run;
-	const ofRun = `run ${runId} (${state.replaceAll("_", " ")}) of ${program ?? "a program"} (pid ${pid})`;
+	const condition = found.condition ?? state.replaceAll("_", " ");
+	const ofRun = `run ${runId} (${condition}) of ${program ?? "a program"} (pid ${pid})`;
 	return [
 		...bodyLines(found, ofRun, nowMs),
 		...notes,
@@ -391,7 +446,7 @@ function bodyLines(
 const ENTRIES = 20;
 
 function runLines(
-	{ verdict, recorded }: Extract<Inspected, { kind: "run" }>,
+	{ verdict, live, recorded }: Extract<Inspected, { kind: "run" }>,
 	ofRun: string,
 	nowMs: number,
 ): readonly string[] {
@@ -400,7 +455,7 @@ function runLines(
 	const entries = historyEntries(recorded);
 	return [
 		`${ofRun}: ${verdict ?? `${word}${detail === undefined ? "" : `. ${detail}`}`}`,
-		`  began ${dayAndTime(recorded.startedAt)}, lasted ${lasted(recorded, nowMs)}, ${counted(recorded.workerCount, "worker")}, ${counted(recorded.failedCalls.length, "failed call")} recorded`,
+		`  began ${dayAndTime(recorded.startedAt)}, lasted ${lasted(recorded, nowMs)}, ${counted(recorded.workerCount, "worker")}, ${failedText(recorded.failedCalls, live)}`,
 		...entries
 			.slice(0, ENTRIES)
 			.map(({ wallMs, text }) => `  ${whenText(wallMs)}  ${text}`),
@@ -408,6 +463,25 @@ function runLines(
 			? [`  ${entries.length - ENTRIES} more: --json shows all.`]
 			: []),
 	];
+}
+
+/** How many calls failed, as far as that is known, and of how many there is a record. */
+function failedText(
+	kept: readonly FailedCall[],
+	live: RunSnapshot | null,
+): string {
+	const recorded = kept.reduce((sum, { alike }) => sum + 1 + alike, 0);
+	const counts = (live?.pools ?? []).map(
+		({ calls }) => calls.failed + calls.timed_out,
+	);
+	const failed = Math.max(
+		recorded,
+		counts.reduce((sum, each) => sum + each, 0),
+	);
+	if (failed === kept.length)
+		return `${counted(kept.length, "failed call")} recorded`;
+	const isWhole = live !== null;
+	return `${isWhole ? "" : "at least "}${counted(failed, "call")} failed, of the last ${whole(kept.length)} a record is kept`;
 }
 
 function workerLines(

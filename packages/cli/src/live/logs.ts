@@ -23,7 +23,9 @@ export async function logs(
 	options: LogsOptions,
 	terminal: Terminal,
 ): Promise<void> {
+	let lines = 0;
 	for await (const update of client.logs(filterOf(options))) {
+		if (update.kind === "line") lines++;
 		if (options.json) terminal.write(`${jsonLine(update)}\n`);
 		else if (update.kind === "line")
 			terminal.write(`${lineText(update.line)}\n`);
@@ -36,6 +38,18 @@ export async function logs(
 				`snakepit: ${counted(update.records, "line was", "lines were")} left out: they came faster than this program read them.\n`,
 			);
 	}
+	if (lines > 0 || options.follow) return;
+	const { runId, program } = client.run;
+	const { pool, worker, call, since } = options;
+	const isFiltered = [pool, worker, call, since].some(
+		(each) => each !== undefined,
+	);
+	const message = `run ${runId} of ${program} has ${isFiltered ? "no such output" : "no output yet: its workers have printed and logged nothing"}.`;
+	process.stderr.write(
+		options.json
+			? jsonLine({ warning: { code: "absent", message } }).concat("\n")
+			: `snakepit: ${plainText(message)}\n`,
+	);
 }
 
 /** Which lines are asked for: as `journalctl` does, all that there are, or the last ones and what comes. */

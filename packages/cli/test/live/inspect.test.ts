@@ -102,3 +102,34 @@ test("an id is found in the living program and in the ledger, and in the ledger 
 		),
 	);
 }, 90_000);
+
+test("of a program that is stopped, inspect says so, and of many that failed how many there were; logs without a line says that", async () => {
+	const host = await controlledHost({
+		control: { scopes: ["read", "logs"] },
+	});
+	const { child, dataDir, runId } = host;
+	const logs = snakepit(["logs", "--data-dir", dataDir]);
+	expect(logs).toMatchObject({
+		...{ status: 0, stdout: "" },
+		stderr: `snakepit: run ${runId} of host-program.ts has no output yet: its workers have printed and logged nothing.\n`,
+	});
+	const client = await host.client();
+	for (let n = 0; n < 40; n++) host.call("fail", 0);
+	await expect
+		.poll(async () => (await client.state()).run.pools[0]?.calls.failed)
+		.toBe(40);
+	expect(inspect(host, runId).stdout).toMatch(
+		/, 40 calls failed, of the last \d{1,2} a record is kept\n/,
+	);
+	expect(inspect(host, "c999").stderr).toMatch(
+		/Only the last 500 failed calls of a run are kept/,
+	);
+	child.kill("SIGSTOP");
+	const stopped = new RegExp(
+		`^run ${runId} \\(stopped\\) of host-program\\.ts \\(pid ${child.pid}\\): host-program\\.ts \\(pid ${child.pid}\\) is stopped .* Continue it: kill -CONT ${child.pid}\\.\n`,
+	);
+	await expect.poll(() => inspect(host, runId).stdout).toMatch(stopped);
+	expect(inspect(host, "lines-0").stdout).toMatch(
+		/^worker lines-0 of pool lines, run \w{7} \(stopped\) .*\n(.*\n)*host-program\.ts \(pid \d+\) is stopped /,
+	);
+}, 90_000);

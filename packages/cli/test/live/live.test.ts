@@ -115,7 +115,10 @@ describe("of a living run", () => {
 		});
 		expect(
 			await snakepit(host, "logs", "--since", "1d", "--call", "c999"),
-		).toEqual({ ...{ status: 0, stdout: "", stderr: "" } });
+		).toMatchObject({
+			...{ status: 0, stdout: "" },
+			stderr: `snakepit: run ${host.runId} of host-program.ts has no such output.\n`,
+		});
 		expect(await snakepit(host, "kill")).toMatchObject({
 			stdout: "kill: lines, done\n",
 		});
