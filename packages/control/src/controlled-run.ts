@@ -22,7 +22,10 @@ export interface RunSnapshot {
 	readonly protections: readonly string[];
 	/** What clients may do. */
 	readonly scopes: readonly ControlScope[];
-	/** Records of the ledger that are only in memory, because its files cannot be written. */
+	/**
+	 * Records of the ledger that are only in memory, because its files cannot be written. 0 while they only wait for their
+	 * turn, as when another process held the file for a moment.
+	 */
 	readonly unwritten: number;
 	readonly pools: readonly PoolSnapshot[];
 }
@@ -39,8 +42,14 @@ export interface PoolSnapshot {
 	readonly starts: StartsSnapshot;
 	/** The last start that failed or the last end that nobody wanted; `null` when there was none. */
 	readonly lastFailure: WorkerFailure | null;
+	/**
+	 * When workers failed, in milliseconds since the Unix epoch: the last 20 times, oldest first. What followed within ten
+	 * seconds is left out.
+	 */
+	readonly failureTimes: readonly number[];
 	readonly sessions: number;
 	readonly calls: CallCounts;
+	readonly recentCalls: RecentCallsSnapshot;
 	readonly queue: QueueSnapshot;
 	readonly health: HealthSnapshot;
 }
@@ -99,6 +108,21 @@ export interface CallCounts {
 	readonly failed: number;
 	readonly aborted: number;
 	readonly timed_out: number;
+}
+
+/** The calls that ended lately, without those that were aborted or that a full queue refused. */
+export interface RecentCallsSnapshot {
+	/** How far back they are counted. */
+	readonly windowMs: number;
+	readonly ended: number;
+	/** Those of them that failed or timed out. */
+	readonly failed: number;
+	/** The last of these; `null` when there was none. */
+	readonly last: {
+		readonly command: string;
+		readonly code: string;
+		readonly message: string;
+	} | null;
 }
 
 /** The calls that wait. Only the first 10,000 outstanding calls are examined: `counted` says how many of them wait. */

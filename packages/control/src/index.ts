@@ -25,6 +25,7 @@ export type {
 	HealthSnapshot,
 	PoolSnapshot,
 	QueueSnapshot,
+	RecentCallsSnapshot,
 	RunningCall,
 	RunSnapshot,
 	StacksSnapshot,

@@ -16,6 +16,7 @@ export type {
 	HealthSnapshot,
 	PoolSnapshot,
 	QueueSnapshot,
+	RecentCallsSnapshot,
 	RunningCall,
 	RunSnapshot,
 	StacksSnapshot,

@@ -39,6 +39,10 @@ export type FindingKind =
 	| "crash_loop"
 	/** There is no worker, and none is starting. */
 	| "no_worker"
+	/** Workers start, work, and end again and again. */
+	| "workers_end"
+	/** A part of the calls that ended lately failed. */
+	| "calls_fail"
 	/** No worker is ready yet. */
 	| "starting"
 	/** A worker does not answer. */
@@ -52,13 +56,21 @@ export type FindingKind =
 	| "paused"
 	/** The pool ends. */
 	| "closing"
-	/** Records are only in memory. */
+	/** The ledger could not be written, and records are only in memory. */
 	| "unwritten_ledger";
 
 /** A worker that is silent for longer is named. Its pool ends it later, after `heartbeat.hungAfterMs`. */
 const SILENT_MS = 5_000;
 /** So many failures in a row, of one worker, are a crash loop: the first two may be an accident and its repetition. */
 const LOOP_FAILURES = 3;
+/** So many restarts within the window of the budget, */
+const MANY_ENDS = 3;
+/** or so many failures at different times within this time, are no accident. */
+const MANY_TIMES = 4;
+const TIMES_MS = 300_000;
+/** More than this share of the calls that ended lately, and at least so many of them, failed: that is trouble. */
+const FAILED_SHARE = 0.05;
+const FAILED_CALLS = 5;
 /** A call that waits longer than this for a worker is trouble, */
 const LONG_WAIT_MS = 30_000;
 /** and a queue that has this share of the calls that it may have: the next calls are refused soon. */
@@ -92,7 +104,7 @@ export function whyWaiting(pool: PoolSnapshot): string | undefined {
 		return `${busy.length} of ${ready.length} are busy: waiting calls need the worker of their session, or are being sent now`;
 	return ready.length === 1
 		? "the only worker is busy"
-		: `all ${ready.length} are busy`;
+		: `${ready.length === 2 ? "both" : `all ${ready.length}`} are busy`;
 }
 
 /** Describes the condition of a run: what is wrong with it, and what to do. */
@@ -121,11 +133,13 @@ function findingText({ text, remedy }: Found): string {
 const WORDS: Readonly<Record<FindingKind, string>> = {
 	crash_loop: "crash loop",
 	no_worker: "no worker",
-	hung_worker: "hung worker",
-	long_call: "long call",
 	long_queue: "long queue",
+	hung_worker: "hung worker",
+	workers_end: "workers end",
+	calls_fail: "calls fail",
 	unwritten_ledger: "ledger unwritten",
 	paused: "paused",
+	long_call: "long call",
 	starting: "starting",
 	waiting: "all busy",
 	closing: "closing",
@@ -163,6 +177,8 @@ function poolFindings(pool: PoolSnapshot, run: RunSnapshot): readonly Found[] {
 	};
 	return [
 		workersFinding(pool, about),
+		endsFinding(pool, run, about),
+		callsFinding(pool, run, about),
 		...hungFindings(pool, about),
 		...longCallFindings(pool, run.wallMs, about),
 		queueFinding(pool, about),
@@ -208,6 +224,61 @@ function workersFinding(
 		...{ ...about, kind: "no_worker", level: "trouble", text },
 		remedy: "If it stays so, restart the program.",
 	};
+}
+
+/** About workers that become ready, and end again and again. */
+function endsFinding(
+	pool: PoolSnapshot,
+	{ runId, wallMs }: RunSnapshot,
+	{ may: _, ...about }: About,
+): Found | undefined {
+	const { phase, failureTimes, starts } = pool;
+	// Of a loop, that has been said.
+	if (phase === "closing" || isLoop(pool)) return undefined;
+	const { spent, windowMs } = starts.budget;
+	const times = failureTimes.filter((each) => wallMs - each < TIMES_MS).length;
+	const often =
+		spent >= MANY_ENDS
+			? `${spent} in ${within(windowMs)}`
+			: times >= MANY_TIMES
+				? `${times} times in ${within(TIMES_MS)}`
+				: undefined;
+	if (often === undefined) return undefined;
+	const { lastFailure } = pool;
+	const last =
+		lastFailure === null ? "" : `, last: ${shortened(lastFailure.cause)}`;
+	return {
+		...{ ...about, kind: "workers_end", level: "trouble" },
+		text: stopped(`${pool.pool}: workers keep ending: ${often}${last}`),
+		remedy: `See: snakepit incidents --run ${runId}.`,
+	};
+}
+
+/** About calls that fail. What a full queue refused is not among them: its length is found by itself. */
+function callsFinding(
+	{ pool, phase, recentCalls }: PoolSnapshot,
+	{ runId }: RunSnapshot,
+	{ may: _, ...about }: About,
+): Found | undefined {
+	const { windowMs, ended, failed, last } = recentCalls;
+	if (phase === "closing" || failed < FAILED_CALLS) return undefined;
+	if (failed <= ended * FAILED_SHARE) return undefined;
+	const words =
+		last === null
+			? ""
+			: `, last: ${last.command}: ${last.code}: ${shortened(firstLine(last.message))}`;
+	const lately = windowMs === 60_000 ? "minute" : within(windowMs);
+	return {
+		...{ ...about, kind: "calls_fail", level: "trouble" },
+		text: stopped(
+			`${pool}: ${failed} of the ${count(ended, "call")} of the last ${lately} failed${words}`,
+		),
+		remedy: `See: snakepit calls --failed --run ${runId}.`,
+	};
+}
+
+function firstLine(text: string): string {
+	return text.trim().split("\n", 1)[0] ?? "";
 }
 
 function isLoop({ starts }: PoolSnapshot): boolean {
@@ -483,9 +554,16 @@ function quick(ms: number): string {
 }
 
 function seconds(ms: number): string {
-	if (ms < 120_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
-	const minutes = Math.round(ms / 60_000);
-	return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
+	// Never more than it has been.
+	if (ms < 10_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
+	if (ms < 120_000) return `${Math.floor(ms / 1_000)} s`;
+	const minutes = Math.floor(ms / 60_000);
+	return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h`;
+}
+
+/** The length of a window, which is as it was set. */
+function within(ms: number): string {
+	return ms % 60_000 === 0 ? `${ms / 60_000} min` : seconds(ms);
 }
 
 function count(number: number, noun: string): string {

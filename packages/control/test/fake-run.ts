@@ -78,6 +78,8 @@ export function poolSnapshot(more: Partial<PoolSnapshot> = {}): PoolSnapshot {
 			next: null,
 		},
 		lastFailure: null,
+		failureTimes: [],
+		recentCalls: { windowMs: 60_000, ended: 0, failed: 0, last: null },
 		sessions: 0,
 		calls: {
 			...{ accepted: 0, waiting: 0, running: 0 },

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type {
 	PoolSnapshot,
+	RecentCallsSnapshot,
 	RunningCall,
 	RunSnapshot,
 	StartsSnapshot,
@@ -49,6 +50,20 @@ const lastFailure = {
 		"demo-0 (pid 7) exited with code 1 before it was ready: FileNotFoundError: /data: is the volume mounted?",
 	lines: ["Traceback", "FileNotFoundError: /data: is the volume mounted?"],
 };
+const ended = {
+	...lastFailure,
+	cause: "demo-0 (pid 7) was ended by SIGSEGV: at images.py:6 in resize",
+};
+const FINE = "1 worker, 0 busy; no call waits.";
+const recent = (ended: number, failed: number): RecentCallsSnapshot => ({
+	...{ windowMs: 60_000, ended, failed },
+	last: {
+		...{ command: "query", code: "TOOL_FAILED" },
+		message: "KeyError: 'pt-BR', at search.py:5",
+	},
+});
+/** A moment so many seconds before the run is looked at. */
+const ago = (seconds: number): number => 2 - seconds * 1_000;
 const busyWorker = workerSnapshot({
 	running: [runningCall({ command: "read", forMs: 40_000 })],
 });
@@ -148,6 +163,63 @@ test.each<readonly [string, Partial<PoolSnapshot>, string, string]>([
 		},
 		"fine",
 		"1 worker, 0 busy; no call waits.",
+	],
+	[
+		"has calls that fail",
+		{ recentCalls: recent(110, 27) },
+		"trouble",
+		"demo: 27 of the 110 calls of the last minute failed, last: query: TOOL_FAILED: KeyError: 'pt-BR', at search.py:5. See: snakepit calls --failed --run abcdefg.",
+	],
+	[
+		"has few calls that fail",
+		...([{ recentCalls: recent(4, 4) }, "fine", FINE] as const),
+	],
+	[
+		"has a small part of its calls fail",
+		...([{ recentCalls: recent(100, 5) }, "fine", FINE] as const),
+	],
+	[
+		"has a little more of them fail",
+		{ recentCalls: { ...recent(99, 5), last: null } },
+		"trouble",
+		"demo: 5 of the 99 calls of the last minute failed. See: snakepit calls --failed --run abcdefg.",
+	],
+	[
+		"has workers that end again and again",
+		{ starts: starts({ budget: { ...budget, spent: 4 } }), lastFailure: ended },
+		"trouble",
+		"demo: workers keep ending: 4 in 1 min, last: demo-0 (pid 7) was ended by SIGSEGV: at images.py:6 in resize. See: snakepit incidents --run abcdefg.",
+	],
+	[
+		"has had two of its workers end",
+		...([{ starts: starts({}), lastFailure: ended }, "fine", FINE] as const),
+	],
+	[
+		"has workers that end each 45 s",
+		{ failureTimes: [0, 45, 90, 135].map(ago), lastFailure: ended },
+		"trouble",
+		"demo: workers keep ending: 4 times in 5 min, last: demo-0 (pid 7) was ended by SIGSEGV: at images.py:6 in resize. See: snakepit incidents --run abcdefg.",
+	],
+	[
+		"has had workers end each two minutes",
+		...([
+			{ failureTimes: [10, 130, 250, 370].map(ago), lastFailure: ended },
+			...(["fine", FINE] as const),
+		] as const),
+	],
+	[
+		"is closing while its calls fail",
+		{ phase: "closing", recentCalls: recent(9, 9) },
+		...(["busy", "demo: closing; 0 calls still run."] as const),
+	],
+	[
+		"has a call that waits on two workers",
+		{
+			...{ workers: [busyWorker, busyWorker], queue: waiting(1, 635_000) },
+			size: { min: 2, max: 2 },
+		},
+		"trouble",
+		"demo: 1 of at most 1000 call waits, both are busy; the oldest has waited 10 min; demo-0 has run read for 40 s. See what the workers do: snakepit top --pool demo. If the calls are as they should be: more workers (a greater size.max), or fewer calls at once.",
 	],
 	[
 		"is busy",
@@ -286,6 +358,9 @@ test("all that is wrong is found, the worst first, and the verdict is that", () 
 			{ pool: "images", phase: "paused" },
 			{ workers: [busyWorker], queue: waiting(3, 1_200) },
 			{ pool: "pages", workers: [], starts: starts({ failuresInARow: 5 }) },
+			{ pool: "late", phase: "paused", queue: waiting(1, 1) },
+			{ pool: "search", recentCalls: recent(9, 9) },
+			{ pool: "maps", starts: starts({ budget: { ...budget, spent: 3 } }) },
 		],
 		{ unwritten: 2 },
 	);
@@ -294,7 +369,10 @@ test("all that is wrong is found, the worst first, and the verdict is that", () 
 		findings.map(({ kind, level, pool, words }) => [kind, level, pool, words]),
 	).toEqual([
 		["crash_loop", "trouble", "pages", "crash loop"],
+		["workers_end", "trouble", "maps", "workers end"],
+		["calls_fail", "trouble", "search", "calls fail"],
 		["unwritten_ledger", "trouble", null, "ledger unwritten"],
+		["paused", "trouble", "late", "paused"],
 		["paused", "busy", "images", "paused"],
 		["waiting", "busy", "demo", "all busy"],
 	]);

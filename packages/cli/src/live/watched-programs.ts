@@ -205,6 +205,7 @@ class Watched {
 		const view = this.#view(halted);
 		const facts: LivingProgram = {
 			...{ kind: "living", runId, pid, program, dataDir, startedAtMs, view },
+			ledger: { kind: "named", dataDir },
 			stoppedWorkers:
 				view.kind === "seen" ? stoppedWorkers(view.state, halted) : [],
 		};

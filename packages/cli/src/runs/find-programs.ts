@@ -5,6 +5,7 @@ import type {
 	Surroundings,
 } from "@snakepit/core/inspect";
 import type {
+	LedgerPlace,
 	LivingProgram,
 	ProgramFacts,
 	ProgramView,
@@ -53,8 +54,14 @@ export async function programsBeside(
 			found === undefined && dataDir !== undefined ? [dataDir] : [],
 		),
 	);
+	const byDefault = around.directories.find(
+		({ origin }) => origin === "default",
+	)?.dataDir;
 	const programs = await Promise.all(
-		living.map((each) => programFacts(each, histories, by)),
+		living.map(async (each) => ({
+			...(await programFacts(each, histories, by)),
+			ledger: ledgerPlace(each.dataDir, byDefault),
+		})),
 	);
 	return [
 		...programs.toSorted((a, b) => (b.startedAtMs ?? 0) - (a.startedAtMs ?? 0)),
@@ -121,11 +128,21 @@ async function historiesOf(
 	return histories;
 }
 
+function ledgerPlace(
+	dataDir: string | undefined,
+	byDefault: string | undefined,
+): LedgerPlace {
+	if (dataDir === undefined) return { kind: "unknown" };
+	return dataDir === byDefault
+		? { kind: "default" }
+		: { kind: "named", dataDir };
+}
+
 async function programFacts(
 	{ runId, pid, dataDir, found, halted }: LivingOne,
 	histories: ReadonlyMap<string, RunHistory>,
 	by: string,
-): Promise<LivingProgram> {
+): Promise<Omit<LivingProgram, "ledger">> {
 	const { haltedProcess } = await import("@snakepit/core/inspect");
 	const history = histories.get(keyOf({ runId, pid }));
 	const haltedView = (how = haltedProcess(pid)): ProgramView | undefined =>

@@ -24,6 +24,7 @@ import {
 	programStatus,
 	type Status,
 	statusOf,
+	worstFirst,
 } from "../wording/program-status.ts";
 import { lasted, runEnd } from "../wording/run-history.ts";
 import {
@@ -70,9 +71,11 @@ async function ps(asked: PsFlags): Promise<void> {
 	// In other data directories there may be more.
 	const isOnly = dataDir === undefined && living === 1;
 	const remedies = isOnly ? "are short" : "name the run";
-	const programs = found
-		.filter((facts) => run === undefined || runOf(facts).startsWith(run))
-		.map((facts) => ({ facts, status: programStatus(facts, remedies) }));
+	const programs = worstFirst(
+		found
+			.filter((facts) => run === undefined || runOf(facts).startsWith(run))
+			.map((facts) => ({ facts, status: programStatus(facts, remedies) })),
+	);
 	const ended = all ? await endedRuns(flags) : [];
 	const failed = await failedPrograms(flags, found);
 	const known = programs.length + ended.length + failed.length;

@@ -1,5 +1,6 @@
 import type {
 	Finding,
+	FindingKind,
 	Level,
 	PoolSnapshot,
 	ServedState,
@@ -53,6 +54,7 @@ export interface LivingProgram {
 	readonly pid: number;
 	readonly program: string | undefined;
 	readonly dataDir: string | undefined;
+	readonly ledger: LedgerPlace;
 	/** Milliseconds since the Unix epoch. */
 	readonly startedAtMs: number | undefined;
 	readonly view: ProgramView;
@@ -89,6 +91,7 @@ export interface ProgramStatus {
 }
 
 export interface Remark {
+	readonly kind: RemarkKind;
 	readonly level: Exclude<StatusLevel, "fine">;
 	/** What it is about, as lists name it: a program, or a run, or a ledger. */
 	readonly subject: string;
@@ -103,6 +106,17 @@ export interface Remark {
 	/** `null`: about the whole program. */
 	readonly pool: string | null;
 }
+
+/** What a remark is about: a finding of a program, or what is known without it. */
+export type RemarkKind =
+	| FindingKind
+	| "halted_program"
+	| "silent_program"
+	| "unseen_program"
+	| "dead_program"
+	| "unclear_run"
+	| "stopped_worker"
+	| "unreadable_ledger";
 
 export interface PoolStatus {
 	readonly pool: string;
@@ -136,7 +150,8 @@ export function programStatus(
 		case "unreadable": {
 			const { path, reason } = facts;
 			return alone({
-				...{ level: "trouble", words: "unreadable", subject: `ledger ${path}` },
+				...{ kind: "unreadable_ledger", level: "trouble" },
+				...{ words: "unreadable", subject: `ledger ${path}` },
 				text: `The ledger ${path} cannot be read: ${reason}.`,
 				remedy:
 					"Look at it as the user to whom it belongs, or mend its permissions.",
@@ -149,7 +164,7 @@ export function programStatus(
 
 /** Of what has no pools to be seen: there is one thing to be said about it. */
 function alone(
-	remark: Pick<Remark, "level" | "words" | "subject" | "text" | "remedy">,
+	remark: Omit<Remark, "program" | "pool">,
 	program: string | null = null,
 ): ProgramStatus {
 	const { level, words } = remark;
@@ -188,25 +203,28 @@ export function programName({
 }
 
 function livingStatus(facts: LivingProgram): ProgramStatus {
-	const { view, pid, stoppedWorkers } = facts;
+	const { view, pid } = facts;
 	const name = programName(facts);
 	const it = (
+		kind: RemarkKind,
 		level: Remark["level"],
 		words: string,
 		text: string,
 		remedy: string | null,
 	): ProgramStatus =>
-		alone({ level, words, subject: name, text, remedy }, name);
+		alone({ kind, level, words, subject: name, text, remedy }, name);
 	switch (view.kind) {
 		case "halted":
 			return view.how === "stopped"
 				? it(
+						"halted_program",
 						"trouble",
 						"stopped",
 						"is stopped (by SIGSTOP, or Ctrl-Z in its terminal): it takes no calls and no answers.",
 						`Continue it: kill -CONT ${pid}.`,
 					)
 				: it(
+						"halted_program",
 						"trouble",
 						"held by a debugger",
 						"is held by a debugger: it takes no calls and no answers.",
@@ -214,6 +232,7 @@ function livingStatus(facts: LivingProgram): ProgramStatus {
 					);
 		case "silent":
 			return it(
+				"silent_program",
 				"trouble",
 				"does not answer",
 				`has not answered for ${duration(view.forMs)}, and is not stopped: its event loop is blocked.`,
@@ -221,6 +240,7 @@ function livingStatus(facts: LivingProgram): ProgramStatus {
 			);
 		case "off":
 			return it(
+				"unseen_program",
 				"unknown",
 				"control off",
 				`lives${view.workers === undefined ? "" : ` with ${counted(view.workers, "worker")}`}, and its pools cannot be seen: control is off, or its TMPDIR is another one than here.`,
@@ -228,28 +248,29 @@ function livingStatus(facts: LivingProgram): ProgramStatus {
 			);
 		case "refused":
 			return it(
+				"unseen_program",
 				"unknown",
 				"not shown",
 				`lives, and its pools cannot be seen: ${view.message}`,
 				null,
 			);
 		case "seen":
-			return seenStatus(view.state, name, stoppedWorkers);
+			return seenStatus(view.state, name, facts);
 	}
 }
 
 function seenStatus(
 	{ run, verdict }: ServedState,
 	name: string,
-	stoppedWorkers: readonly number[],
+	{ stoppedWorkers, ledger }: LivingProgram,
 ): ProgramStatus {
 	const stopped = run.pools.flatMap(({ pool, workers }) =>
 		workers.flatMap(({ workerId, pid }): readonly Remark[] =>
 			pid !== null && stoppedWorkers.includes(pid)
 				? [
 						{
-							...{ level: "trouble", program: name, subject: name, pool },
-							words: "stopped worker",
+							...{ kind: "stopped_worker", level: "trouble", pool },
+							...{ program: name, subject: name, words: "stopped worker" },
 							text: `${pool}: worker ${workerId} (pid ${pid}) is stopped (by SIGSTOP).`,
 							remedy: `Continue it: kill -CONT ${pid}.`,
 						},
@@ -269,16 +290,17 @@ function seenStatus(
 	const findings = verdict.findings.filter((finding) => !isStopped(finding));
 	const remarks = [
 		...stopped,
-		...findings.map(({ level, words, text, remedy, pool }) => ({
-			...{ level, program: name, subject: name, words, text, remedy, pool },
+		...findings.map(({ kind, level, words, text, remedy, pool }) => ({
+			...{ kind, level, program: name, subject: name, words, text, pool },
+			remedy: withLedger(remedy, ledger),
 		})),
-	];
+	].toSorted(byWorst);
 	const pools = run.pools.map((snapshot): PoolStatus => {
 		const { pool, workers } = snapshot;
 		const own = remarks.filter((remark) => remark.pool === pool);
 		return {
 			...{ pool, snapshot },
-			...(stopped.some((remark) => remark.pool === pool)
+			...(own[0]?.kind === "stopped_worker"
 				? { level: "trouble", words: "stopped worker" }
 				: poolState(snapshot, findings)),
 			ready: workers.filter(({ state }) => state === "ready").length,
@@ -291,6 +313,15 @@ function seenStatus(
 		...{ level, remarks, pools },
 		words: pools.length === 0 ? "no pool" : level === "fine" ? "lives" : level,
 	};
+}
+
+/** Has a command that reads the ledger name it, unless it is the one that the command reads by itself. */
+function withLedger(remedy: string | null, ledger: LedgerPlace): string | null {
+	if (remedy === null || ledger.kind !== "named") return remedy;
+	return remedy.replace(
+		/snakepit (calls|incidents) [^.]*/,
+		(command) => `${command} --data-dir ${ledger.dataDir}`,
+	);
 }
 
 /** The state of a pool in words: the worst that was found. @param findings those of its run, the worst first. */
@@ -327,7 +358,7 @@ function deadStatus({
 			? ""
 			: `; ${counted(spared.length, "process", "processes")} may be of it and would be left alone`;
 	return alone({
-		...{ level: "trouble", words: "dead", subject },
+		...{ kind: "dead_program", level: "trouble", words: "dead", subject },
 		text: `${subject} died without closing its run, and ${remains}${kept}.`,
 		remedy:
 			ledger.kind === "unknown"
@@ -350,6 +381,7 @@ function unclearStatus({
 }: Of<"unclear">): ProgramStatus {
 	const isUnreadable = reason === "unreadable";
 	return alone({
+		kind: isUnreadable ? "unreadable_ledger" : "unclear_run",
 		level: isUnreadable ? "trouble" : "unknown",
 		...{ words: "unclear", subject: `run ${runId}` },
 		text: `Run ${runId} in ${dataDir} cannot be judged from here: ${UNCLEAR[reason] ?? words(reason)}.`,
@@ -367,7 +399,8 @@ function otherStatus({
 }: Of<"of_another">): ProgramStatus {
 	const subject = `run ${runId} of user ${uid}`;
 	return alone({
-		...{ level: "unknown", words: "another user's", subject },
+		...{ kind: "unclear_run", level: "unknown" },
+		...{ words: "another user's", subject },
 		text: `Run ${runId} of user ${uid} ${lives === "yes" ? "lives" : "may live"} (${directory}), and only that user can look at it.`,
 		remedy: `As that user: sudo -u '#${uid}' snakepit ps.`,
 	});
@@ -388,6 +421,40 @@ const WORST_FIRST: readonly StatusLevel[] = [
 	"fine",
 ];
 
+/** Of each level: first what serves no call, then what loses or delays some, then what may be as wanted. */
+const RANKS: Readonly<Record<RemarkKind, number>> = {
+	...{ crash_loop: 0, no_worker: 1, halted_program: 2, silent_program: 3 },
+	...{ long_queue: 4, stopped_worker: 5, hung_worker: 6, workers_end: 7 },
+	...{ calls_fail: 8, unwritten_ledger: 9, dead_program: 10 },
+	...{ unreadable_ledger: 11, paused: 12, long_call: 13, starting: 14 },
+	...{ waiting: 15, closing: 16, unseen_program: 17, unclear_run: 18 },
+};
+
+type Ranked = Pick<Remark, "kind" | "level">;
+
+function byWorst(a: Ranked, b: Ranked): number {
+	const level = WORST_FIRST.indexOf(a.level) - WORST_FIRST.indexOf(b.level);
+	return level === 0 ? RANKS[a.kind] - RANKS[b.kind] : level;
+}
+
+/** The programs of a list: those in trouble first, and of these the one with the worst. */
+export function worstFirst<Program extends Pick<JudgedProgram, "status">>(
+	programs: readonly Program[],
+): readonly Program[] {
+	const placeOf = ({ status }: Program): number => {
+		if (status.level !== "trouble") return Number.POSITIVE_INFINITY;
+		return Math.min(
+			...status.remarks
+				.filter(({ level }) => level === "trouble")
+				.map(({ kind }) => RANKS[kind]),
+		);
+	};
+	return programs.toSorted((a, b) => {
+		const [one, other] = [placeOf(a), placeOf(b)];
+		return one === other ? 0 : one - other;
+	});
+}
+
 /** A program and how it was judged. */
 export interface JudgedProgram {
 	readonly facts: ProgramFacts;
@@ -400,7 +467,9 @@ export function statusOf(
 	ended: readonly ProgramStatus[] = [],
 ): Status {
 	const statuses = [...programs.map(({ status }) => status), ...ended];
-	const remarks = statuses.flatMap(({ remarks }) => remarks);
+	const remarks = statuses
+		.flatMap(({ remarks }) => remarks)
+		.toSorted(byWorst);
 	const level =
 		WORST_FIRST.find((each) =>
 			statuses.some((status) => status.level === each),
@@ -425,22 +494,25 @@ export function statusOf(
 /** So many further troubles are named in the first line. */
 const MOST_NAMED = 5;
 
-/** Names further troubles, each once, with their program unless all are of one. */
+/** Names further troubles, each once, with their program unless all are of one; of the least ones only what they are. */
 function alsoText(worst: Remark, others: readonly Remark[]): string {
 	const isOne = others.every(({ subject }) => subject === worst.subject);
-	const names = [
-		...new Set(
-			others.map(({ pool, subject, words }) => {
-				const of = pool === null ? subject : `${subject}, ${pool}`;
-				return plainText(`${isOne ? (pool ?? subject) : of}: ${words}`);
-			}),
-		),
-	];
-	if (names.length === 0) return "";
+	const names = new Map<string, string>();
+	for (const { pool, subject, words } of others) {
+		const of = pool === null ? subject : `${subject}, ${pool}`;
+		const name = isOne ? (pool ?? subject) : of;
+		names.set(plainText(`${name}: ${words}`), words);
+	}
+	if (names.size === 0) return "";
 	const separator = isOne ? ", " : "; ";
-	const more = names.length - MOST_NAMED;
-	const rest = more > 0 ? `${separator}and ${more} more` : "";
-	return ` Also: ${names.slice(0, MOST_NAMED).join(separator)}${rest}.`;
+	const named = [...names.keys()].slice(0, MOST_NAMED).join(separator);
+	const counts = [
+		...Map.groupBy([...names.values()].slice(MOST_NAMED), (words) => words),
+	].map(([words, all]) => `${all.length} ${words}`);
+	const more = names.size - MOST_NAMED;
+	const rest =
+		more > 0 ? `${separator}and ${more} more (${counts.join(", ")})` : "";
+	return ` Also: ${named}${rest}.`;
 }
 
 /** A remark and its remedy, as one line. */

@@ -215,3 +215,55 @@ test(
 	},
 	DEADLINE_MS,
 );
+
+test(
+	"calls of which a part fails, in the pool whose workers are all well: ps says how many, and the command that lists them does",
+	async () => {
+		const host = await hostOfTest({ pool: { size: 1 } });
+		host.call("parse", { text: "12" }, 9);
+		host.call("parse", { text: "twelve" }, 6);
+		host.call("mean", { numbers: [1, 2] }, 5);
+		const failing = await psSays(
+			host,
+			/: 6 of the 20 calls of the last minute/,
+		);
+		expect(failing.status).toBe(1);
+		expect(failing.first).toMatch(
+			new RegExp(
+				`^host-program\\.ts \\(pid ${host.pid}\\), tools: 6 of the 20 calls of the last minute failed, last: parse: TOOL_FAILED: .*ValueError: .*twelve.*\\. See: snakepit calls --failed --run ${host.runId} --data-dir ${host.dataDir}\\.$`,
+			),
+		);
+		expect(failing.stdout).toMatch(/ tools +calls fail +1\/1 /);
+		const listed = await of(host, "calls", "--failed");
+		expect(listed.stdout).toMatch(/^6 calls failed: 6 parse TOOL_FAILED\.\n/);
+	},
+	DEADLINE_MS,
+);
+
+test(
+	"workers that end again and again: ps says how often, how the last one ended, and where to read of the others",
+	async () => {
+		const host = await hostOfTest({
+			pool: { size: 2, start: { backoffMs: 10 } },
+		});
+		for (const restarts of [1, 2, 3]) {
+			host.call("crash");
+			await until(
+				() => ps(host, "--json"),
+				({ stdout }) =>
+					JSON.parse(stdout).programs[0]?.pools[0]?.restarts === restarts,
+			);
+		}
+		const ending = await psSays(host, /workers keep ending/);
+		expect(ending.status).toBe(1);
+		expect(ending.first).toMatch(
+			new RegExp(
+				`^host-program\\.ts \\(pid ${host.pid}\\), tools: workers keep ending: 3 in 1 min, last: tools-\\d \\(pid \\d+\\) was ended by SIGSEGV.* See: snakepit incidents --run ${host.runId} --data-dir ${host.dataDir}\\.`,
+			),
+		);
+		expect(ending.stdout).toMatch(/ tools +workers end +\d\/2 /);
+		const { stdout } = await of(host, "incidents");
+		expect(stdout.match(/ended by SIGSEGV/g)).toHaveLength(3);
+	},
+	DEADLINE_MS,
+);

@@ -13,6 +13,7 @@ import {
 	type ProgramView,
 	programStatus,
 	statusOf,
+	worstFirst,
 } from "../../src/wording/program-status.ts";
 
 function living(
@@ -21,7 +22,8 @@ function living(
 ): LivingProgram {
 	return {
 		...{ kind: "living", runId: "abcdefg", pid: 7, program: "night.ts", view },
-		...{ dataDir: "/data", startedAtMs: 1, stoppedWorkers: [] },
+		...{ dataDir: "/data", ledger: { kind: "default" }, startedAtMs: 1 },
+		stoppedWorkers: [],
 		...more,
 	};
 }
@@ -220,7 +222,55 @@ test("five further troubles are named, the others are counted", () => {
 		return text.slice(text.indexOf("Also: "));
 	};
 	expect(also(6)).toBe(`Also: ${named.join(", ")}.`);
-	expect(also(8)).toBe(`Also: ${named.join(", ")}, and 2 more.`);
+	expect(also(8)).toBe(`Also: ${named.join(", ")}, and 2 more (2 no worker).`);
+});
+
+const looping = poolSnapshot({
+	pool: "pages",
+	workers: [],
+	starts: { ...poolSnapshot().starts, failuresInARow: 3 },
+});
+const paused = poolSnapshot({
+	phase: "paused",
+	queue: { ...poolSnapshot().queue, waiting: 1, oldestMs: 1 },
+});
+const stopped = living({ kind: "halted", how: "stopped" }, { program: "b.ts" });
+
+test("the worst trouble of all programs is said first, and no crash loop is only counted", () => {
+	const many = [1, 2, 3, 4, 5, 6].map((n) => ({ ...paused, pool: `p${n}` }));
+	const programs = [seen(many), stopped, seen([looping], { program: "c.ts" })];
+	expect(statusOn(...programs).text).toMatch(
+		/^c\.ts \(pid 7\), pages: crash loop, .* Also: b\.ts \(pid 7\): stopped; night.*; and 2 more \(2 paused\)\.$/,
+	);
+	const loops = [1, 2, 3, 4, 5, 6, 7].map((n) => ({
+		...looping,
+		pool: `l${n}`,
+	}));
+	expect(statusOn(seen([...many, ...loops])).text).toMatch(
+		/, l6: crash loop, and 7 more \(1 crash loop, 6 paused\)\.$/,
+	);
+});
+
+test("programs in trouble are first in the list, the one with the worst before the others", () => {
+	const all = [
+		seen([paused], { program: "a.ts" }),
+		...[idle, stopped],
+		seen([looping], { program: "c.ts" }),
+	].map((facts) => ({ facts, status: programStatus(facts, "are short") }));
+	expect(worstFirst(all).map(({ facts }) => facts.program)).toEqual([
+		...["c.ts", "b.ts", "a.ts", "night.ts"],
+	]);
+});
+
+test("a command that reads a ledger names it, unless it is the default", () => {
+	const recentCalls = { windowMs: 60_000, ended: 9, failed: 9, last: null };
+	const remedy = (ledger: LivingProgram["ledger"]) =>
+		statusOn(seen([poolSnapshot({ recentCalls })], { ledger })).remark?.remedy;
+	const command = "See: snakepit calls --failed --run abcdefg";
+	expect(remedy({ kind: "default" })).toBe(`${command}.`);
+	expect(remedy({ kind: "named", dataDir: "/d" })).toBe(
+		`${command} --data-dir /d.`,
+	);
 });
 
 const NORTH = "images-of-all-customers-in-the-north-eu";

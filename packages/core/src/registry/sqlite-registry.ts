@@ -55,6 +55,8 @@ export interface SqliteRegistryParts {
 
 /** A call that has failed is in the file so soon, if no other commit takes it there before. */
 const FAILED_CALL_MS = 100;
+/** A file that is locked is tried again so soon: another process reads it, or writes to it, for a moment. */
+const LOCKED_MS = 1_000;
 /** When one call after the other fails, they are written so often. */
 const FAILED_CALLS_MS = 1_000;
 
@@ -78,6 +80,8 @@ export class SqliteRegistry implements ProcessRegistry {
 	#hasWritten = false;
 	/** Whether the last write failed: further ones wait for {@link flush}, so that a slow failure cannot hold the event loop up again and again. */
 	#degraded = false;
+	/** The next try, after one that found the file locked. */
+	#lockTimer: Timer | undefined;
 	#closed = false;
 
 	constructor(parts: SqliteRegistryParts) {
@@ -272,6 +276,13 @@ export class SqliteRegistry implements ProcessRegistry {
 		};
 	}
 
+	/** Rows that are only in memory because the ledger cannot be written: none while a lock is waited for. */
+	get unwritable(): number {
+		return this.#degraded && this.#lockTimer === undefined
+			? this.#unwrittenRows()
+			: 0;
+	}
+
 	get record(): RunRecord {
 		const { directory: _, claimedBy: __, ...own } = this.#run;
 		return own;
@@ -291,6 +302,7 @@ export class SqliteRegistry implements ProcessRegistry {
 		if (this.#closed) return;
 		this.#closed = true;
 		this.#failedCallsTimer?.cancel();
+		this.#lockTimer?.cancel();
 		// With workers that were not seen to end, the next start shall look.
 		const clean = this.living().length === 0;
 		const endedAt = this.#parts.clock.wall();
@@ -339,6 +351,11 @@ export class SqliteRegistry implements ProcessRegistry {
 		const failure = this.#write();
 		if (failure === undefined) return;
 		this.#degraded = true;
+		if (failure.code === "REGISTRY_LOCKED")
+			this.#lockTimer = this.#parts.clock.after(LOCKED_MS, () => {
+				this.#lockTimer = undefined;
+				this.flush();
+			});
 		this.#emit({
 			type: "registry.degraded",
 			code: failure.code,
@@ -407,6 +424,8 @@ export class SqliteRegistry implements ProcessRegistry {
 		this.#failedCalls.written();
 		this.#runUnwritten = false;
 		this.#degraded = false;
+		this.#lockTimer?.cancel();
+		this.#lockTimer = undefined;
 		return undefined;
 	}
 

@@ -209,7 +209,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 			[guard, ...options.protections]
 				.filter((each) => each !== undefined)
 				.map(({ name }) => name),
-		unwritten: () => registry.statistics().unwritten,
+		unwritten: () => registry.unwritable,
 		scopes: options.control,
 	});
 	const auditor = new Auditor({

@@ -162,10 +162,13 @@ export class CallReports {
 		call.progress?.end(error === undefined ? "succeeded" : "failed");
 		const totalMs = nowMs - call.acceptedMs;
 		const outcome = error === undefined ? "succeeded" : outcomeOf(error);
+		statistics.recent.ends(nowMs);
 		statistics.outcomes[outcome]++;
 		statistics.total.record(totalMs);
-		if (error !== undefined)
+		if (error !== undefined) {
 			statistics.failures.record(outcome, error.code, totalMs);
+			statistics.recent.failed(call.command, error, outcome);
+		}
 		instrumentation?.settled(call, outcome, error?.code, totalMs);
 		const isHeard =
 			hub.wanted.settled && hub.wantsEnd(pool, call.command, outcome, totalMs);

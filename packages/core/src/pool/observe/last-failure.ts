@@ -18,9 +18,15 @@ const NO_FAILURES: readonly EndReason[] = [
 /** Of the output of a worker. */
 const LINES = 20;
 
-/** The last failure of a worker of one pool, for people who ask why there are none. */
+/** So many times of failures are kept. */
+const TIMES = 20;
+/** What follows within this time is part of the same accident, as when all workers end at once. */
+const ACCIDENT_MS = 10_000;
+
+/** The last failure of a worker of one pool, for people who ask why there are none, and when earlier ones were. */
 export class LastFailure {
 	#failure: WorkerFailure | null = null;
+	#times: readonly number[] = [];
 
 	constructor(hub: Pick<EventHub, "recordWith">) {
 		hub.recordWith(this.#record, ["worker.start_failed", "worker.exited"]);
@@ -30,15 +36,23 @@ export class LastFailure {
 		return this.#failure;
 	}
 
+	/** Without those that followed within ten seconds; oldest first. */
+	get times(): readonly number[] {
+		return this.#times;
+	}
+
 	readonly #record = (event: SnakepitEvent): void => {
-		if (event.type === "worker.start_failed") {
-			const failure = startFailure(event);
-			if (failure !== undefined) this.#failure = failure;
-		} else if (
-			event.type === "worker.exited" &&
-			!NO_FAILURES.includes(event.reason)
-		)
-			this.#failure = endFailure(event);
+		const failure =
+			event.type === "worker.start_failed"
+				? startFailure(event)
+				: event.type === "worker.exited" && !NO_FAILURES.includes(event.reason)
+					? endFailure(event)
+					: undefined;
+		if (failure === undefined) return;
+		this.#failure = failure;
+		const last = this.#times.at(-1) ?? Number.NEGATIVE_INFINITY;
+		if (Math.abs(failure.wallMs - last) >= ACCIDENT_MS)
+			this.#times = [...this.#times, failure.wallMs].slice(-TIMES);
 	};
 }
 

@@ -37,6 +37,7 @@ export function poolSnapshot(
 		restarts: workerSet.restarts,
 		starts: workerSet.startsView(),
 		lastFailure: internals.lastFailure.failure,
+		failureTimes: internals.lastFailure.times,
 		sessions: sessions.size,
 		calls: {
 			accepted: statistics.accepted,
@@ -44,6 +45,7 @@ export function poolSnapshot(
 			running: outstanding.running,
 			...statistics.outcomes,
 		},
+		recentCalls: statistics.recent.view(nowMs),
 		queue: queueSnapshot(
 			outstanding.first(LOOKED_AT),
 			placement.waiting,

@@ -10,6 +10,7 @@ import type { HeartbeatStatistics } from "../../heartbeat/heartbeat-monitor.ts";
 import type { Worker } from "../../worker/worker.ts";
 import { BucketCounts } from "./metrics-text.ts";
 import { CallFailures, type MeasuredDurations } from "./pool-metrics.ts";
+import { RecentCalls } from "./recent-calls.ts";
 import { UsualDurations } from "./usual-durations.ts";
 
 /** One worker as it is now. */
@@ -107,6 +108,8 @@ export class StatisticsKeeper {
 		aborted: 0,
 		timed_out: 0,
 	};
+	/** Of the last minute. */
+	readonly recent: RecentCalls = new RecentCalls(this.outcomes);
 	accepted = 0;
 
 	/** For the metrics of the pool. */
