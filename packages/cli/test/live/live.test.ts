@@ -207,7 +207,7 @@ describe("of a living run", () => {
 			/^\S+Z 1 program runs .* 2 workers ready, 0 busy; no call waits\.\n/,
 		);
 		for (let made = 0; made < 3; made++) host.call("sleep", 600_000);
-		await top.shows(/Z 1 program runs .*lines: 1 call waits, all 2 are busy/);
+		await top.shows(/Z 1 program runs .*lines: 1 call waits, both are busy/);
 		host.child.kill("SIGKILL");
 		expect(await top.end).toMatchObject({
 			...{ status: 1, stderr: expect.stringContaining("HOST_GONE") },

@@ -74,7 +74,7 @@ test.each([
 			/^ {2}last \S+ s: 1 call, median (\d{3} ms|\d\.\d s), longest \d/,
 		);
 		for (let made = 0; made < 3; made++) host.call("sleep", 600_000);
-		await top.shows(/lines: 1 call waits, all 2 are busy/);
+		await top.shows(/lines: 1 call waits, both are busy/);
 		await top.shows(/^ {2}lines-1 +ready .* sleep +\d/);
 		const before = top.terminal.written.length;
 		await top.shows(/open for (?:[3-9]|\d\d)\.\d s/);

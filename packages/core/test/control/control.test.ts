@@ -67,7 +67,7 @@ describe("from another process", () => {
 		expect(busy.verdict).toMatchObject({
 			level: "busy",
 			text: expect.stringMatching(
-				/^lines: 2 calls wait, all 2 are busy; the oldest has waited \d/,
+				/^lines: 2 calls wait, both are busy; the oldest has waited \d/,
 			),
 		});
 		expect(busy.run.pools[0]).toMatchObject({

@@ -84,6 +84,29 @@ test("while it cannot write it does not try again at every change, and reports i
 	expect(bench.of("registry.degraded").length).toBe(2);
 });
 
+test("a file that is locked for a moment is no ledger that cannot be written: it is tried again a second later", async () => {
+	const bench = await openRegistry();
+	const { registry, clock } = bench;
+	bench.reserve();
+	bench.holdLedger();
+	registry.transition("cleaning_stale");
+	for (let n = 0; n < 60; n++) bench.reserve();
+	expect(registry.statistics().unwritten).toBe(61);
+	expect(registry.unwritable).toBe(0);
+	bench.unlock();
+	await clock.advance(1_000);
+	expect(bench.of("registry.recovered")).toMatchObject([{ written: 61 }]);
+	expect(registry.statistics().unwritten).toBe(0);
+
+	bench.holdLedger();
+	registry.transition("running");
+	await clock.advance(1_000);
+	expect(registry.unwritable).toBe(1);
+	bench.unlock();
+	expect(registry.flush()).toBe(0);
+	expect(registry.unwritable).toBe(0);
+});
+
 test("as long as no worker is on record, a reservation that cannot be written is refused, also while it waits already", async () => {
 	const bench = await openRegistry();
 	bench.holdLedger();
