@@ -106,6 +106,7 @@ export function failedStatus(failed: FailedProgram): JudgedProgram["status"] {
 		...{ level: "trouble", words, pools: [] },
 		remarks: [
 			{
+				kind: "failed_program",
 				...{ level: "trouble", subject, program: null, pool: null, words },
 				text: `${subject} ${words} ${ago} ago${why}.`,
 				remedy: `See: ${command}.`,

@@ -114,6 +114,7 @@ export type RemarkKind =
 	| "silent_program"
 	| "unseen_program"
 	| "dead_program"
+	| "failed_program"
 	| "unclear_run"
 	| "stopped_worker"
 	| "unreadable_ledger";
@@ -426,8 +427,9 @@ const RANKS: Readonly<Record<RemarkKind, number>> = {
 	...{ crash_loop: 0, no_worker: 1, halted_program: 2, silent_program: 3 },
 	...{ long_queue: 4, stopped_worker: 5, hung_worker: 6, workers_end: 7 },
 	...{ calls_fail: 8, unwritten_ledger: 9, dead_program: 10 },
-	...{ unreadable_ledger: 11, paused: 12, long_call: 13, starting: 14 },
-	...{ waiting: 15, closing: 16, unseen_program: 17, unclear_run: 18 },
+	...{ unreadable_ledger: 11, paused: 12, long_call: 13, failed_program: 14 },
+	...{ starting: 15, waiting: 16, closing: 17, unseen_program: 18 },
+	unclear_run: 19,
 };
 
 type Ranked = Pick<Remark, "kind" | "level">;
@@ -467,9 +469,7 @@ export function statusOf(
 	ended: readonly ProgramStatus[] = [],
 ): Status {
 	const statuses = [...programs.map(({ status }) => status), ...ended];
-	const remarks = statuses
-		.flatMap(({ remarks }) => remarks)
-		.toSorted(byWorst);
+	const remarks = statuses.flatMap(({ remarks }) => remarks).toSorted(byWorst);
 	const level =
 		WORST_FIRST.find((each) =>
 			statuses.some((status) => status.level === each),
