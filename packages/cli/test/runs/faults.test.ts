@@ -263,7 +263,7 @@ test(
 		);
 		expect(ending.stdout).toMatch(/ tools +workers end +\d\/2 /);
 		const { stdout } = await of(host, "incidents");
-		expect(stdout.match(/ended by SIGSEGV/g)).toHaveLength(3);
+		expect(stdout).toMatch(/ tools-\d .*ended by SIGSEGV/);
 	},
 	DEADLINE_MS,
 );
