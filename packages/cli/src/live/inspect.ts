@@ -253,6 +253,7 @@ async function knownRuns({
 			const facts: LivingProgram = {
 				...{ kind: "living", runId, pid, program, view, startedAtMs },
 				dataDir: found.dataDir,
+				ledger: { kind: "named", dataDir: found.dataDir },
 				stoppedWorkers: state ? stoppedWorkers(state, haltedProcess) : [],
 			};
 			const status = programStatus(facts, "are short");
