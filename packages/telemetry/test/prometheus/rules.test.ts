@@ -112,6 +112,36 @@ const CASES: readonly Case[] = [
 		says: ["should be below 100 ms"],
 	},
 	{
+		alert: "SnakepitCallsStand",
+		after: 12,
+		firing: [
+			{ metric: "snakepit.call.queued", values: "0x5 7x30" },
+			{ metric: "snakepit.call.active", values: "2x5 0x30" },
+			ready("2x60"),
+		],
+		quiet: [
+			[
+				{ metric: "snakepit.call.queued", values: "7x60" },
+				{ metric: "snakepit.call.active", values: "2x60" },
+				ready("2x60"),
+			],
+			// That is SnakepitNoReadyWorker.
+			[
+				{ metric: "snakepit.call.queued", values: "7x60" },
+				{ metric: "snakepit.call.active", values: "0x60" },
+				ready("0x60"),
+			],
+		],
+		says: ["7 calls wait", "is paused", "snakepit resume"],
+	},
+	{
+		alert: "SnakepitCallRunsLong",
+		after: 12,
+		firing: [{ metric: "snakepit.attempt.age", values: "0+60x30" }],
+		quiet: [[{ metric: "snakepit.attempt.age", values: "200x60" }]],
+		says: ["runs for minutes", "snakepit stacks", "timeoutMs"],
+	},
+	{
 		alert: "SnakepitQueueSaturated",
 		after: 12,
 		firing: [
@@ -388,7 +418,7 @@ const text = readFileSync(RULES, "utf8");
 
 test("the alert rules ask for metrics of the catalogue, by the names of both ways", () => {
 	const labels =
-		/^snakepit_(pool_name|worker_(state|end_reason)|call_outcome|reason|drop_reason)$/;
+		/^snakepit_(pool_name|command|worker_(state|end_reason)|call_outcome|reason|drop_reason)$/;
 	const names = (scheme: NamingScheme): ReadonlySet<string> =>
 		new Set(
 			(Object.keys(METRICS) as MetricName[]).map((metric) =>
