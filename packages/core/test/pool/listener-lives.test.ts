@@ -144,7 +144,13 @@ for (const who of ["listeners", "instruments"] as const)
 					for (const type of life.seen) seen.add(type);
 				},
 			),
-			{ numRuns: rounds(2_000, 150), timeout: 20_000 },
+			{
+				...{ numRuns: rounds(2_000, 150), timeout: 20_000 },
+				// An attempt that was over after its call had kept the program open.
+				examples: [
+					[1601943286, [62, 50, 45, 19, 58, 22, 4, 30, 0, 0, 120], false],
+				],
+			},
 		);
 		expect([...acted].toSorted()).toEqual([
 			...["abort", "close", "close_at_once", "execute", "execute_more"],

@@ -520,8 +520,7 @@ export class Calls implements AttemptListener {
 			);
 		}
 		this.#dependencies.reports.released(attempt, error, ranMs);
-		this.outstanding.running--;
-		if (before.kind === "cancelling") this.outstanding.ended(call);
+		this.outstanding.attemptOver();
 	}
 
 	/** Asks the caller, and chance, whether a failed call is made again; only where it may be. */
@@ -556,7 +555,7 @@ export class Calls implements AttemptListener {
 			before.timer?.cancel();
 		if (call.session !== undefined) sessions.done(call.session);
 		reports.settled(call, error, nowMs, before.attempt);
-		this.outstanding.ended(call);
+		this.outstanding.settled(call);
 		const { work } = call;
 		if (error === undefined) work.succeed(answer);
 		else if (this.#phase !== "dying") {

@@ -43,12 +43,20 @@ export class OutstandingCalls {
 		this.#releaseHost ??= this.#host.keepAlive();
 	}
 
-	/** A call is settled, or the attempt of one that was settled before has ended: without any, the program may end. */
-	ended(call: Call): void {
+	/** The call may be settled already: cancelled, or ended by what an instrument did meanwhile. */
+	attemptOver(): void {
+		if (--this.running === 0 && this.#calls.size === 0) this.#release();
+	}
+
+	settled(call: Call): void {
 		this.#calls.remove(call);
 		if (this.#calls.size > 0) return;
 		this.#onEmpty?.();
-		if (this.running > 0) return;
+		if (this.running === 0) this.#release();
+	}
+
+	/** Lets the program end: no caller waits, and no worker is busy with a call, also a cancelled one. */
+	#release(): void {
 		this.#releaseHost?.();
 		this.#releaseHost = undefined;
 	}
