@@ -49,11 +49,12 @@ test("pool.metricsText() has the names, the types, the labels and the words of w
 	}
 });
 
-/** Alerts about telemetry itself, and what is there only after something was found. */
+/** Alerts about telemetry itself, what is there only after something was found, and a label that only tells more. */
 const NOT_WATCHED: readonly string[] = [
 	...["snakepit_telemetry_dropped_total", "snakepit_drop_reason"],
 	"snakepit_orphan_last_seen",
 	"snakepit_protection_last_activation",
+	"snakepit_command",
 ];
 
 test("the alerts work with pool.metricsText(), too", async () => {
