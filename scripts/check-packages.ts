@@ -36,7 +36,7 @@ readmeProgramRuns(all);
 quickstartCompiles(all);
 layersWork(all);
 commandsRun(all);
-await psIsLight(all, 160);
+await psIsLight(all, 8);
 // Core brings the server of control.
 const core = packages.filter(({ name }) =>
 	["@snakepit/core", "@snakepit/control"].includes(name),

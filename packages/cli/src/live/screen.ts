@@ -157,7 +157,7 @@ export class Screen {
 	/** A terminal in raw mode sends no signal for Ctrl-Z. */
 	#suspend(redraw: () => void): void {
 		this.#state = "suspended";
-		// Before the screen is given back: whoever sees that may continue it at once.
+		// Before the shell has its screen back: SIGCONT may come as soon as that shows.
 		process.once("SIGCONT", () => {
 			if (this.#state !== "suspended") return;
 			this.#enter();
