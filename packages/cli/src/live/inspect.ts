@@ -21,6 +21,7 @@ import {
 	viewWithout,
 } from "../runs/find-programs.ts";
 import { runMeant } from "../runs/named-run.ts";
+import { chosenLedgers } from "../runs/other-ledgers.ts";
 import {
 	counted,
 	dayAndTime,
@@ -170,18 +171,13 @@ function nothingKnown(id: string, { run }: InspectOptions): CommandFailed {
 	);
 }
 
-/** So many ledgers that programs have chosen themselves are read, those that were used last. */
-const MOST_LEDGERS = 20;
-
-/** The runs in those ledgers, newest first. */
+/** The runs in ledgers that programs have chosen themselves, newest first. */
 async function runsElsewhere({
 	run = "",
 }: InspectOptions): Promise<readonly KnownRun[]> {
-	const { chosenDataDirectories, readHistory } = await import(
-		"@snakepit/core/inspect"
-	);
+	const { readHistory } = await import("@snakepit/core/inspect");
 	const known: KnownRun[] = [];
-	for (const dataDir of chosenDataDirectories().slice(0, MOST_LEDGERS))
+	for (const dataDir of await chosenLedgers())
 		for await (const each of readHistory({ dataDir }))
 			if (each.runId.startsWith(run)) known.push(recordedRun(each, dataDir));
 	return known.toSorted(byStart);

@@ -1,14 +1,11 @@
-import type { RunHistory } from "@snakepit/core/inspect";
-import { quoted } from "../command/output.ts";
 import { duration } from "../wording/figures.ts";
 import type { JudgedProgram, ProgramFacts } from "../wording/program-status.ts";
 import { badEnd } from "../wording/run-history.ts";
+import { recordedRuns } from "./other-ledgers.ts";
 
 /** A program that ended badly is named for this long. */
 const RECENT_MS = 3_600_000;
 const MOST_NAMED = 3;
-/** So many ledgers that programs have chosen themselves are read, those that were used last. */
-const MOST_LEDGERS = 20;
 
 /** A run whose program ended badly: it crashed, was killed, ran out of memory, or had another exit status than 0. */
 export interface FailedProgram {
@@ -70,30 +67,14 @@ export async function failedPrograms(
 		.toSorted((a, b) => b.endedAtMs - a.endedAtMs);
 }
 
+/** The runs that are over, and how those ended that ended badly. */
 async function endedRuns(dataDir: string | undefined, endedSinceMs: number) {
-	const { chosenDataDirectories, readHistory } = await import(
-		"@snakepit/core/inspect"
-	);
-	const chosen =
-		dataDir === undefined ? chosenDataDirectories().slice(0, MOST_LEDGERS) : [];
-	const ended: {
-		readonly run: RunHistory;
-		readonly failure: ReturnType<typeof badEnd>;
-		readonly where: string;
-	}[] = [];
-	for (const directory of [dataDir, ...chosen]) {
-		const where =
-			directory === undefined ? "" : ` --data-dir ${quoted(directory)}`;
-		const limits = { workersPerRun: 0, failedCallsPerRun: 0, endedSinceMs };
-		try {
-			for await (const run of readHistory({ ...limits, dataDir: directory }))
-				if (run.state === "terminated")
-					ended.push({ run, failure: badEnd(run), where });
-		} catch {
-			// That a ledger cannot be read is found, and said, with the programs that live.
-		}
-	}
-	return ended;
+	const recorded = await recordedRuns({
+		...{ dataDir, endedSinceMs, workersPerRun: 0, failedCallsPerRun: 0 },
+	});
+	return recorded
+		.filter(({ run }) => run.state === "terminated")
+		.map(({ run, where }) => ({ run, where, failure: badEnd(run) }));
 }
 
 /** As a part of the verdict: after what is wrong with programs that live. */

@@ -1,8 +1,8 @@
 import type { RunHistory } from "@snakepit/core/inspect";
 import { CommandFailed } from "../command/failures.ts";
-import { quoted } from "../command/output.ts";
 import { dayAndTime, duration, plainText } from "../wording/figures.ts";
 import { endSeen, runEnd } from "../wording/run-history.ts";
+import { type RecordedRun, recordedRuns } from "./other-ledgers.ts";
 
 /** A run that a name may mean. */
 interface Candidate {
@@ -17,8 +17,6 @@ interface Candidate {
 
 /** What may be the id of a run, or the beginning of it. */
 const ID = /^[0-9a-z]{1,7}$/;
-/** So many ledgers that programs have chosen themselves are read, those that were used last. */
-const MOST_LEDGERS = 20;
 const MOST_NAMED = 5;
 
 /**
@@ -41,7 +39,7 @@ export async function runMeant(
 	// No ledger is read for it.
 	if (only !== undefined && more.length === 0 && !ID.test(given))
 		return only.runId;
-	const recorded = await recordedRuns(dataDir);
+	const recorded = await recordedRuns({ dataDir, failedCallsPerRun: 0 });
 	if (recorded.some(({ run }) => run.runId.startsWith(given))) return given;
 	const known = new Map<string, Candidate>();
 	for (const each of [...living, ...recorded.map(candidateOf)])
@@ -97,7 +95,8 @@ export async function endedText(
 	id: string,
 	dataDir: string | undefined,
 ): Promise<string | undefined> {
-	const runs = (await recordedRuns(dataDir)).filter(
+	const recorded = await recordedRuns({ dataDir, failedCallsPerRun: 0 });
+	const runs = recorded.filter(
 		({ run }) => run.runId.startsWith(id) && isOver(run),
 	);
 	const [found] = runs;
@@ -118,34 +117,4 @@ export async function endedText(
 
 function isOver({ state }: RunHistory): boolean {
 	return state === "terminated" || state === "host_died";
-}
-
-interface RecordedRun {
-	readonly run: RunHistory;
-	/** The flag with which commands find its ledger; empty for the usual one. */
-	readonly where: string;
-}
-
-async function recordedRuns(
-	dataDir: string | undefined,
-): Promise<readonly RecordedRun[]> {
-	const { chosenDataDirectories, readHistory } = await import(
-		"@snakepit/core/inspect"
-	);
-	const others =
-		dataDir === undefined ? chosenDataDirectories().slice(0, MOST_LEDGERS) : [];
-	const runs: RecordedRun[] = [];
-	for (const directory of [dataDir, ...others]) {
-		const where =
-			directory === undefined ? "" : ` --data-dir ${quoted(directory)}`;
-		try {
-			const recorded = readHistory({
-				...{ dataDir: directory, failedCallsPerRun: 0 },
-			});
-			for await (const run of recorded) runs.push({ run, where });
-		} catch {
-			// What cannot be read has no run that can be named.
-		}
-	}
-	return runs;
 }

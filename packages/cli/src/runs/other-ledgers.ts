@@ -1,3 +1,4 @@
+import type { HistoryOptions, RunHistory } from "@snakepit/core/inspect";
 import { quoted } from "../command/output.ts";
 import { counted, plainText } from "../wording/figures.ts";
 
@@ -15,13 +16,47 @@ export interface OtherLedger {
 const MOST = 20;
 const MOST_NAMED = 5;
 
+/** The ledgers that programs have chosen themselves and that are read: those that were used last. */
+export async function chosenLedgers(): Promise<readonly string[]> {
+	const { chosenDataDirectories } = await import("@snakepit/core/inspect");
+	return chosenDataDirectories().slice(0, MOST);
+}
+
+/** A run, and the flag with which commands find its ledger; empty for the usual one. */
+export interface RecordedRun {
+	readonly run: RunHistory;
+	readonly where: string;
+}
+
+/**
+ * The runs of a ledger; by default of the usual one, and of those that programs have chosen themselves. What cannot be
+ * read has none here: `snakepit ps` says so.
+ */
+export async function recordedRuns({
+	dataDir,
+	...options
+}: HistoryOptions): Promise<readonly RecordedRun[]> {
+	const { readHistory } = await import("@snakepit/core/inspect");
+	const others = dataDir === undefined ? await chosenLedgers() : [];
+	const runs: RecordedRun[] = [];
+	for (const directory of [dataDir, ...others]) {
+		const where =
+			directory === undefined ? "" : ` --data-dir ${quoted(directory)}`;
+		try {
+			for await (const run of readHistory({ ...options, dataDir: directory }))
+				runs.push({ run, where });
+		} catch {
+			// Said by `snakepit ps`.
+		}
+	}
+	return runs;
+}
+
 /** The ledgers that programs with a `dataDir` of their own use, as far as they are known. */
 export async function otherLedgers(): Promise<readonly OtherLedger[]> {
-	const { chosenDataDirectories, readHistory } = await import(
-		"@snakepit/core/inspect"
-	);
+	const { readHistory } = await import("@snakepit/core/inspect");
 	const ledgers: OtherLedger[] = [];
-	for (const dataDir of chosenDataDirectories().slice(0, MOST)) {
+	for (const dataDir of await chosenLedgers()) {
 		const died: { runId: string; program: string | undefined }[] = [];
 		const open = readHistory({ dataDir, only: "living", failedCallsPerRun: 0 });
 		for await (const { state, runId, program } of open)

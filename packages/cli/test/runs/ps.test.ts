@@ -204,7 +204,9 @@ test(
 		await snakepit(["reap", "--data-dir", host.dataDir], state);
 		const { stdout: after } = await snakepit(["ps", "-a"], state);
 		expect(after).not.toContain(`(run ${host.runId}) died without closing`);
-		expect(after).toContain(`(run ${host.runId}) died `);
+		// Without it, a newer run of the same program, of another test, may live.
+		const own = await snakepit(["ps", "--data-dir", host.dataDir], state);
+		expect(own.stdout).toContain(`(run ${host.runId}) died `);
 		expect(after).toContain(
 			`Other programs have a ledger of their own: ${where}.`,
 		);

@@ -125,7 +125,7 @@ test("pools are for Linux and macOS; elsewhere starting one is a clear error", (
 	expect(() => assertPlatform("aix")).toThrow(StartError);
 });
 
-test("a program is told which of the permissions that pools need are missing, as far as its Node knows them", () => {
+test("a program is told which permissions it lacks for pools, of those that its version of Node has", () => {
 	const flags = new Set([
 		...["--allow-child-process", "--allow-addons"],
 		...["--allow-fs-read", "--allow-fs-write"],

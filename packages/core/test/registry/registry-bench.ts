@@ -24,7 +24,7 @@ export interface RegistryBench
 	readonly registry: SqliteRegistry;
 	readonly clock: VirtualClock;
 	readonly events: EventRecorder;
-	/** Whether the run was over, each time that it let go of its files. */
+	/** One entry for each release of its files: whether the run was over then. */
 	readonly released: readonly boolean[];
 	readonly path: string;
 	readonly lockPath: string;
