@@ -8,7 +8,11 @@ class Calls {
 	};
 	readonly recent: RecentCalls = new RecentCalls(this.outcomes);
 
-	end(nowMs: number, outcome: CallOutcome, code?: "QUEUE_FULL"): void {
+	end(
+		nowMs: number,
+		outcome: CallOutcome,
+		code?: "QUEUE_FULL" | "CALL_ABORTED",
+	): void {
 		this.recent.ends(nowMs);
 		this.outcomes[outcome]++;
 		if (outcome === "succeeded") return;
@@ -43,7 +47,7 @@ test("the calls of the last minute are counted, and no older ones, however long 
 
 test("calls that were aborted, or that a full queue refused, are not counted", () => {
 	const calls = new Calls();
-	calls.end(0, "aborted");
+	calls.end(0, "aborted", "CALL_ABORTED");
 	calls.end(0, "failed", "QUEUE_FULL");
 	calls.end(1, "succeeded");
 	expect(calls.recent.view(2)).toMatchObject({
@@ -53,4 +57,8 @@ test("calls that were aborted, or that a full queue refused, are not counted", (
 	});
 	calls.end(6_000, "failed", "QUEUE_FULL");
 	expect(calls.counts(6_000)).toEqual([1, 0]);
+	calls.end(7_000, "failed");
+	calls.end(7_000, "aborted", "CALL_ABORTED");
+	calls.end(7_000, "failed", "QUEUE_FULL");
+	expect(calls.recent.view(7_000).last).toMatchObject({ code: "TOOL_FAILED" });
 });
